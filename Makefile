@@ -1,0 +1,47 @@
+# Everything a developer types. Each target does one thing; `make` alone lists them.
+
+# Tools are pinned in a module of their own, so that their dependencies stay out of the program's go.mod.
+TOOL := go tool -modfile=tools/go.mod
+
+# How long each fuzz target runs, and how often soak repeats the tests.
+FUZZTIME ?= 30s
+COUNT ?= 20
+
+.PHONY: help build test lint demo bench soak fuzz fmt clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+build: ## bin/ferrox
+	@scripts/need
+	go build -trimpath -o bin/ferrox ./cmd/ferrox
+
+test: ## all tests, with the race detector
+	@scripts/need
+	go test -race -timeout 10m ./...
+
+# The cheap checks first: a wrong space is known in a second, a vulnerability in half a minute.
+lint: ## formatting, vet, staticcheck, known vulnerabilities
+	@scripts/need
+	@scripts/formatted $(TOOL) gofumpt
+	go vet ./...
+	$(TOOL) staticcheck ./...
+	go -C tools run ./vuln ..
+
+demo: build ## a throw-away batch with a hold, a ruling and a merge
+	bin/ferrox demo
+
+bench: ## the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+soak: ## the tests COUNT times over, for what shows only now and then
+	go test -race -count=$(COUNT) -timeout 120m ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@scripts/fuzz $(FUZZTIME)
+
+fmt: ## format the Go files
+	$(TOOL) gofumpt -w .
+
+clean: ## remove what was built
+	rm -rf bin
