@@ -1,0 +1,69 @@
+package graph
+
+import (
+	"slices"
+
+	"ferrox/lanes"
+)
+
+// Affinity puts tasks whose scopes overlap into one group, directly or by way of a third. Groups are sorted inside and
+// by their first id; a task that overlaps nothing is a group of its own.
+func Affinity(nodes []Node) [][]lanes.TaskID {
+	var groups [][]lanes.TaskID
+	for _, g := range groupNodes(nodes) {
+		groups = append(groups, idsOf(g))
+	}
+	return groups
+}
+
+func groupNodes(nodes []Node) [][]Node {
+	var groups [][]Node
+	for _, n := range byID(nodes) {
+		joined := []Node{n}
+		groups = slices.DeleteFunc(groups, func(g []Node) bool {
+			if !slices.ContainsFunc(g, func(o Node) bool { return Overlaps(n, o) }) {
+				return false
+			}
+			joined = append(joined, g...)
+			return true
+		})
+		groups = append(groups, joined)
+	}
+	for i := range groups {
+		groups[i] = byID(groups[i])
+	}
+	slices.SortFunc(groups, func(a, b []Node) int { return slices.Compare(idsOf(a), idsOf(b)) })
+	return groups
+}
+
+func idsOf(nodes []Node) []lanes.TaskID {
+	ids := make([]lanes.TaskID, 0, len(nodes))
+	for _, n := range nodes {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
+
+// Seam is a hot seam and the tasks whose declared scopes touch it.
+type Seam struct {
+	Glob  string
+	Tasks []lanes.TaskID // sorted
+}
+
+// Seams tells which tasks touch which hot seam, in the order of the globs. Seams that nobody touches are left out. A task
+// without a declared scope is never listed, because nothing is known of it.
+func Seams(globs []string, nodes []Node) []Seam {
+	var seams []Seam
+	for _, glob := range globs {
+		seam := Seam{Glob: glob}
+		for _, n := range byID(nodes) {
+			if n.Scoped && anyMeets(n.Scope, []string{glob}) {
+				seam.Tasks = append(seam.Tasks, n.ID)
+			}
+		}
+		if len(seam.Tasks) > 0 {
+			seams = append(seams, seam)
+		}
+	}
+	return seams
+}
