@@ -1,0 +1,184 @@
+package gitcli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ferrox/engine"
+	"ferrox/lanes"
+)
+
+// merge is one merge under way.
+type merge struct {
+	repo     *Repo
+	into     lanes.Commit
+	from     lanes.Commit
+	bases    []lanes.Commit
+	intoTree string
+	fromTree string
+	ours     []diff // what the integration branch changed since the bases
+	theirs   []diff // what the lane changed since the bases
+}
+
+// Merge computes a merge commit without a checkout. Conflicts are a result, not an error; engine.ErrMergeDriver is
+// returned when the outcome depends on a program that ferrox does not run.
+func (r *Repo) Merge(ctx context.Context, q engine.MergeRequest) (engine.MergeResult, error) {
+	if err := checkCommits(q.Into, q.From); err != nil {
+		return engine.MergeResult{}, fmt.Errorf("merge: %w", err)
+	}
+	res, err := r.merge(ctx, q)
+	if err != nil {
+		return engine.MergeResult{}, fmt.Errorf("merge %s into %s: %w", q.From.Short(), q.Into.Short(), err)
+	}
+	return res, nil
+}
+
+func (r *Repo) merge(ctx context.Context, q engine.MergeRequest) (engine.MergeResult, error) {
+	m := &merge{repo: r, into: q.Into, from: q.From}
+	if err := m.relate(ctx); err != nil {
+		return engine.MergeResult{}, err
+	}
+	if err := m.compare(ctx); err != nil {
+		return engine.MergeResult{}, err
+	}
+	tree, conflicts, err := m.tree(ctx)
+	if err != nil || len(conflicts) > 0 {
+		return engine.MergeResult{Tree: tree, Conflicts: conflicts}, err
+	}
+	if files := m.overlay(q.Overlay); len(files) > 0 {
+		if tree, err = r.put(ctx, tree, files); err != nil {
+			return engine.MergeResult{}, err
+		}
+	}
+	if conflicts, err = m.clashes(ctx, tree); err != nil || len(conflicts) > 0 {
+		return engine.MergeResult{Tree: tree, Conflicts: conflicts}, err
+	}
+	commit, err := r.commitTree(ctx, commitSpec{
+		tree: tree, parents: distinct([]lanes.Commit{q.Into, q.From}), message: q.Message, at: q.At, sign: q.Sign,
+	})
+	if err != nil {
+		return engine.MergeResult{}, err
+	}
+	return engine.MergeResult{Commit: commit, Tree: tree}, nil
+}
+
+// relate reads the merge bases and both trees in one call: "A...B" prints its two ends, then the bases with a caret.
+func (m *merge) relate(ctx context.Context) error {
+	out, err := m.repo.git(ctx, "rev-parse", "--revs-only", string(m.into)+"..."+string(m.from),
+		string(m.into)+"^{tree}", string(m.from)+"^{tree}")
+	if err != nil {
+		return err
+	}
+	lines := strings.Fields(string(out))
+	if len(lines) < 4 {
+		return fmt.Errorf("%w: git knows only %q of them", engine.ErrNoSuchRevision, lines)
+	}
+	for _, line := range lines[2 : len(lines)-2] {
+		m.bases = append(m.bases, lanes.Commit(strings.TrimPrefix(line, "^")))
+	}
+	m.intoTree, m.fromTree = lines[len(lines)-2], lines[len(lines)-1]
+	if len(m.bases) == 0 {
+		return fmt.Errorf("the two have no common history: make the lane again from the integration branch")
+	}
+	return nil
+}
+
+// compare lists what either side changed since the bases, in one call. With several bases a change since any counts.
+func (m *merge) compare(ctx context.Context) error {
+	var pairs strings.Builder
+	for _, base := range m.bases {
+		for _, side := range distinct([]lanes.Commit{m.into, m.from}) {
+			if side != base {
+				fmt.Fprintf(&pairs, "%s %s\n", side, base)
+			}
+		}
+	}
+	if pairs.Len() == 0 {
+		return nil
+	}
+	out, err := m.repo.run(ctx, call{args: append(rawDiff(), "--stdin"), stdin: []byte(pairs.String())})
+	if err != nil {
+		return err
+	}
+	diffs, err := parseRaw(out)
+	for _, d := range diffs {
+		if d.of == string(m.into) {
+			m.ours = append(m.ours, d)
+			continue
+		}
+		m.theirs = append(m.theirs, d)
+	}
+	return err
+}
+
+// tree computes the merged tree. Where one side contains the other there is nothing to merge.
+func (m *merge) tree(ctx context.Context) (string, []engine.Conflict, error) {
+	switch {
+	case slices.Contains(m.bases, m.into):
+		return m.fromTree, nil, nil
+	case slices.Contains(m.bases, m.from):
+		return m.intoTree, nil, nil
+	}
+	scratch, err := os.MkdirTemp("", "ferrox-merge-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a scratch folder: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+
+	if err := m.attributes(ctx, scratch); err != nil {
+		return "", nil, err
+	}
+	c := standing(scratch)
+	c.args, c.okExit = []string{"merge-tree", "--write-tree", "-z", "--messages", string(m.into), string(m.from)}, 1
+	out, code, err := m.repo.exit(ctx, c)
+	if err != nil {
+		return "", nil, err
+	}
+	tree, rest, _ := strings.Cut(string(out), "\x00")
+	if code == 0 {
+		return tree, nil, nil
+	}
+	conflicts := parseConflicts(rest)
+	if len(conflicts) == 0 {
+		return "", nil, fmt.Errorf("git reports a conflict and names no path: merge by hand to see it")
+	}
+	return tree, conflicts, nil
+}
+
+// standing is a call whose work tree and index are a scratch folder: merge-tree reads attributes from where it stands,
+// and falls back on the index of the main checkout.
+func standing(scratch string) call {
+	return call{workTree: scratch, index: filepath.Join(scratch, ".git-no-index")}
+}
+
+// overlay leaves out files that either side has committed, or that would replace a folder or file of theirs.
+func (m *merge) overlay(files []engine.File) []engine.File {
+	if len(files) == 0 {
+		return nil
+	}
+	committed := map[string]bool{}
+	for _, d := range slices.Concat(m.ours, m.theirs) {
+		committed[d.Path] = true
+	}
+	var kept []engine.File
+	for _, f := range files {
+		if !committed[f.Path] && !entangled(f.Path, committed) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// entangled reports whether a committed path is a folder above path, or lies below it.
+func entangled(path string, committed map[string]bool) bool {
+	for c := range committed {
+		if strings.HasPrefix(path, c+"/") || strings.HasPrefix(c, path+"/") {
+			return true
+		}
+	}
+	return false
+}

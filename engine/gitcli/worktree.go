@@ -1,0 +1,172 @@
+package gitcli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sethvargo/go-retry"
+
+	"ferrox/engine"
+	"ferrox/lanes"
+)
+
+// Back-off while another git process holds a lock.
+const (
+	firstWait = 20 * time.Millisecond
+	longWait  = 500 * time.Millisecond
+)
+
+// patiently repeats fn while a lock file is in the way, for a bounded time. The lock is never removed: its owner may
+// live.
+func (r *Repo) patiently(ctx context.Context, fn func(context.Context) error) error {
+	b := retry.WithMaxDuration(r.patience, retry.WithCappedDuration(longWait, retry.NewExponential(firstWait)))
+	return retry.Do(ctx, b, func(ctx context.Context) error {
+		err := fn(ctx)
+		if errors.Is(err, engine.ErrGitLocked) {
+			return retry.RetryableError(err)
+		}
+		return err
+	})
+}
+
+// AddWorktree makes a worktree on branch, and the branch at commit when it is not there.
+func (r *Repo) AddWorktree(ctx context.Context, dir, branch string, at lanes.Commit) error {
+	if err := errors.Join(checkBranch(branch), checkCommits(at), checkDir(dir)); err != nil {
+		return fmt.Errorf("add worktree: %w", err)
+	}
+	r.worktrees.Lock()
+	defer r.worktrees.Unlock()
+
+	there, err := r.clearWay(ctx, dir, branch)
+	if err != nil {
+		return fmt.Errorf("add worktree %s: %w", dir, err)
+	}
+	if there {
+		return nil
+	}
+	info, err := r.Branch(ctx, branch)
+	if err != nil {
+		return fmt.Errorf("add worktree %s: %w", dir, err)
+	}
+	args := []string{"worktree", "add", "--no-track", "-b", branch, "--", dir, string(at)}
+	made := branch
+	if info.Head != "" {
+		args, made = []string{"worktree", "add", "--", dir, branch}, ""
+	}
+	if err := r.add(ctx, dir, made, at, args); err != nil {
+		return fmt.Errorf("add worktree %s: %w", dir, err)
+	}
+	return nil
+}
+
+func checkDir(dir string) error {
+	if !isAbs(dir) {
+		return fmt.Errorf("worktree folder %q is not absolute", dir)
+	}
+	return nil
+}
+
+// clearWay reports whether dir is that worktree already. A registration of dir or of branch whose folder is gone is
+// dropped; anything else in the way is an error.
+func (r *Repo) clearWay(ctx context.Context, dir, branch string) (bool, error) {
+	list, err := r.worktreeRecords(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range list {
+		here := canonical(w.Dir) == canonical(dir)
+		if !here && w.Branch != branch {
+			continue
+		}
+		_, statErr := os.Lstat(w.Dir)
+		switch {
+		case os.IsNotExist(statErr) && w.Locked:
+			return false, fmt.Errorf("%w: %s is gone and its registration is locked: git worktree unlock it", engine.ErrWorktreeLocked, w.Dir)
+		case here && w.Branch != branch:
+			return false, fmt.Errorf("the folder is registered for branch %q: move or remove that worktree", w.Branch)
+		case os.IsNotExist(statErr):
+			if err := r.unregister(ctx, w.Dir); err != nil {
+				return false, err
+			}
+		case here:
+			_, err := r.locate(dir)
+			return err == nil, err
+		default:
+			return false, fmt.Errorf("%w in %s: remove that worktree first", engine.ErrRefCheckedOut, w.Dir)
+		}
+	}
+	return false, nil
+}
+
+// unregister drops the registration of one worktree whose folder is gone. `worktree prune` would drop them all.
+func (r *Repo) unregister(ctx context.Context, dir string) error {
+	return r.patiently(ctx, func(ctx context.Context) error {
+		_, err := r.git(ctx, "worktree", "remove", "--force", "--", dir)
+		return err
+	})
+}
+
+// add runs `worktree add` until it works, no lock is in the way any more, or patience ends. What a failed try left
+// behind is taken back each time, so that neither the next try nor the user trips over it.
+func (r *Repo) add(ctx context.Context, dir, branch string, at lanes.Commit, args []string) error {
+	if _, err := os.Lstat(dir); err == nil && !emptyDir(dir) {
+		return fmt.Errorf("the folder is there and not empty: move it away")
+	}
+	return r.patiently(ctx, func(ctx context.Context) error {
+		_, err := r.git(ctx, args...)
+		if err == nil {
+			return nil
+		}
+		if undo := r.rollBack(context.WithoutCancel(ctx), dir, branch, at); undo != nil {
+			return errors.Join(err, undo)
+		}
+		return err
+	})
+}
+
+// rollBack takes back a half-made worktree, and the branch ("" for none) that was made for it.
+func (r *Repo) rollBack(ctx context.Context, dir, branch string, at lanes.Commit) error {
+	list, err := r.admins()
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		if canonical(a.dir) != canonical(dir) || a.gitDir == r.common {
+			continue
+		}
+		if _, err := r.git(ctx, "worktree", "remove", "--force", "--force", "--", dir); err != nil {
+			return fmt.Errorf("take back worktree %s: %w", dir, err)
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("take back worktree %s: %w", dir, err)
+	}
+	if branch == "" {
+		return nil
+	}
+	info, err := r.Branch(ctx, branch)
+	if err != nil || info.Head != at || info.CheckedOutIn != "" {
+		return err
+	}
+	return r.patiently(ctx, func(ctx context.Context) error {
+		_, err := r.git(ctx, "update-ref", "--no-deref", "-d", "--", branches+branch, string(at))
+		return err
+	})
+}
+
+// AddDetached makes a scratch worktree without a branch.
+func (r *Repo) AddDetached(ctx context.Context, dir string, at lanes.Commit) error {
+	if err := errors.Join(checkCommits(at), checkDir(dir)); err != nil {
+		return fmt.Errorf("add scratch worktree: %w", err)
+	}
+	r.worktrees.Lock()
+	defer r.worktrees.Unlock()
+
+	if err := r.add(ctx, dir, "", at, []string{"worktree", "add", "--detach", "--", dir, string(at)}); err != nil {
+		return fmt.Errorf("add scratch worktree %s: %w", dir, err)
+	}
+	return nil
+}
