@@ -1,0 +1,125 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sweepEvery is how long a sweep lets killed processes vanish before it looks again.
+const sweepEvery = 5 * time.Millisecond
+
+// Sweep implements engine.Workers. Beside the processes that carry the token it takes their descendants and whoever
+// shares a session with one of them, since a child may have dropped its environment. It returns when a look finds none.
+func (r *Runner) Sweep(ctx context.Context, token string) ([]string, error) {
+	if token == "" {
+		return nil, errors.New("sweep processes: no token given")
+	}
+	var swept sightings
+	for {
+		left, err := r.carriers(token)
+		if err != nil {
+			return swept.names(), fmt.Errorf("sweep processes: %w", err)
+		}
+		if len(left) == 0 {
+			return swept.names(), nil
+		}
+		for _, s := range left {
+			if err := signalProcess(s, unix.SIGKILL); err == nil {
+				swept.add(s)
+			} else if !errors.Is(err, errGone) {
+				return swept.names(), fmt.Errorf("sweep processes: kill %s: %w", s, err)
+			}
+			if s.ppid == os.Getpid() && !r.waitedFor(s.pid) {
+				r.takeSoon(s)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return swept.names(), ctx.Err()
+		case <-time.After(sweepEvery):
+		}
+		r.takeSwept()
+	}
+}
+
+// carriers lists the living processes of a token's run. The caller, what stands above it and shims are never among them.
+func (r *Runner) carriers(token string) ([]stat, error) {
+	all, err := everyProcess()
+	if err != nil {
+		return nil, err
+	}
+	own, err := unix.Getsid(0)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(s stat) bool { return s.dead() || s.session == own || r.waitedFor(s.pid) })
+	mark := []byte("FERROX_TOKEN=" + token)
+	sessions := make(map[int]bool)
+	hit := make(map[int]bool)
+	for _, s := range all {
+		if carries(s.pid, mark) {
+			hit[s.pid], sessions[s.session] = true, true
+		}
+	}
+	var found []stat
+	for _, s := range all {
+		if sessions[s.session] {
+			hit[s.pid] = true
+		}
+		if hit[s.pid] {
+			found = append(found, descendants(all, s.pid, func(c stat) bool { return !hit[c.pid] && !sessions[c.session] })...)
+			found = append(found, s)
+		}
+	}
+	return found, nil
+}
+
+// carries reports whether a process was started with that environment entry. One that can't be read is not ours.
+func carries(pid int, entry []byte) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(bytes.Split(env, []byte{0}), func(e []byte) bool { return bytes.Equal(e, entry) })
+}
+
+// sightings names processes once each.
+type sightings struct {
+	seen map[uint64]bool // start time and number in one
+	list []string
+	more int
+}
+
+// maxNamed bounds how many ended processes a record names.
+const maxNamed = 200
+
+func (g *sightings) add(s stat) {
+	if g.seen == nil {
+		g.seen = make(map[uint64]bool)
+	}
+	key := s.start<<22 | uint64(s.pid) // pids have 22 bits
+	if g.seen[key] {
+		return
+	}
+	g.seen[key] = true
+	if len(g.list) >= maxNamed {
+		g.more++
+		return
+	}
+	g.list = append(g.list, s.String())
+}
+
+func (g *sightings) names() []string {
+	if g.more > 0 {
+		return append(slices.Clone(g.list), fmt.Sprintf("and %d more", g.more))
+	}
+	return slices.Clone(g.list)
+}
