@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	sqlite3 "github.com/mattn/go-sqlite3"
+)
+
+// session is one connection of our own with its prepared statements. It serves one transaction at a time.
+//
+// Statements run without the caller's context: the driver would start a goroutine for each of them to watch it, and an
+// interrupt in the middle of a transaction may roll it back behind our back. The context is looked at between statements
+// and rows instead, which are short.
+type session struct {
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+}
+
+// dial opens a session on a database handle.
+func dial(ctx context.Context, db *sql.DB) (*session, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &session{conn: conn, statements: make(map[string]*sql.Stmt)}, nil
+}
+
+// prepared returns the statement for a text, prepared on first use. Texts are few: they come from the code alone.
+func (s *session) prepared(text string) (*sql.Stmt, error) {
+	if st, ok := s.statements[text]; ok {
+		return st, nil
+	}
+	st, err := s.conn.PrepareContext(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	s.statements[text] = st
+	return st, nil
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (s *session) exec(text string, args ...any) (int64, error) {
+	st, err := s.prepared(text)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// query runs a statement that answers with rows. The caller closes them before the next statement.
+func (s *session) query(text string, args ...any) (*sql.Rows, error) {
+	st, err := s.prepared(text)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(context.Background(), args...)
+}
+
+// number runs a statement that answers with one number.
+func (s *session) number(text string, args ...any) (int64, error) {
+	st, err := s.prepared(text)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	return n, st.QueryRowContext(context.Background(), args...).Scan(&n)
+}
+
+// raw hands the driver's connection to fn.
+func (s *session) raw(fn func(*sqlite3.SQLiteConn) error) error {
+	return s.conn.Raw(func(c any) error {
+		raw, ok := c.(*sqlite3.SQLiteConn)
+		if !ok {
+			return fmt.Errorf("driver connection is a %T", c)
+		}
+		return fn(raw)
+	})
+}
+
+// idle reports whether no transaction is open.
+func (s *session) idle() bool {
+	var idle bool
+	err := s.raw(func(c *sqlite3.SQLiteConn) error {
+		idle = c.AutoCommit()
+		return nil
+	})
+	return err == nil && idle
+}
+
+// close ends the statements and the connection.
+func (s *session) close() error {
+	var errs []error
+	for _, st := range s.statements {
+		errs = append(errs, st.Close())
+	}
+	return errors.Join(append(errs, s.conn.Close())...)
+}

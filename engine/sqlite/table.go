@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ferrox/engine"
+)
+
+// table ties a record type to its table. fields returns pointers to the record's fields in the order of the columns; the
+// same pointers are bound when writing and scanned into when reading, so the two cannot drift apart.
+type table[R any] struct {
+	kind    string // for people: "hold"
+	name    string
+	columns []string
+	keys    int // the first columns are the key
+	fields  func(*R) []any
+
+	selects string
+	inserts string
+	updates string // only where the last column is version
+}
+
+// newTable describes a table. columns are separated by blanks.
+func newTable[R any](kind, name string, keys int, columns string, fields func(*R) []any) *table[R] {
+	t := &table[R]{kind: kind, name: name, columns: strings.Fields(columns), keys: keys, fields: fields}
+	t.selects = "SELECT " + strings.Join(t.columns, ", ") + " FROM " + name
+	t.inserts = insertText(name, t.columns) + " ON CONFLICT DO NOTHING"
+	t.updates = t.updateText()
+	return t
+}
+
+// insertText returns an INSERT of one row.
+func insertText(name string, columns []string) string {
+	holes := make([]string, len(columns))
+	for i := range columns {
+		holes[i] = fmt.Sprintf("$%d", i+1)
+	}
+	return "INSERT INTO " + name + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(holes, ", ") + ")"
+}
+
+// updateText returns the compare-and-set. Numbers appear in rising order, because SQLite numbers parameters by their first
+// appearance; the key comes last.
+func (t *table[R]) updateText() string {
+	var b strings.Builder
+	b.WriteString("UPDATE " + t.name + " SET ")
+	n := 0
+	for i, c := range t.columns[t.keys:] {
+		n++
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s = $%d", c, n)
+	}
+	fmt.Fprintf(&b, " WHERE version = $%d - 1", n)
+	for _, c := range t.columns[:t.keys] {
+		n++
+		fmt.Fprintf(&b, " AND %s = $%d", c, n)
+	}
+	return b.String()
+}
+
+// get reads the one row that the filter picks. id is for the error.
+func get[R any](ctx context.Context, r *reader, t *table[R], f *filter, id string) (R, error) {
+	rows, err := find(ctx, r, t, f, "")
+	if err != nil {
+		var none R
+		return none, err
+	}
+	if len(rows) == 0 {
+		var none R
+		return none, fmt.Errorf("read %s %s: %w", t.kind, id, engine.ErrNotFound)
+	}
+	return rows[0], nil
+}
+
+// find reads the rows that the filter picks. tail is ORDER BY and the like.
+func find[R any](ctx context.Context, r *reader, t *table[R], f *filter, tail string) ([]R, error) {
+	attempt := "read " + t.kind + " records"
+	if err := r.usable(ctx, attempt); err != nil {
+		return nil, err
+	}
+	rows, err := r.session.query(t.selects+f.text()+tail, f.args...)
+	if err != nil {
+		return nil, r.fail(explain(attempt, err))
+	}
+	defer rows.Close()
+	found, err := scan(ctx, t, rows)
+	if err != nil && ctx.Err() == nil {
+		return nil, r.fail(explain(attempt, err))
+	}
+	if err != nil {
+		return nil, explain(attempt, err)
+	}
+	return found, nil
+}
+
+func scan[R any](ctx context.Context, t *table[R], rows *sql.Rows) ([]R, error) {
+	var found []R
+	var record R
+	fields := t.fields(&record)
+	for rows.Next() {
+		var zero R
+		record = zero
+		if err := rows.Scan(fields...); err != nil {
+			return nil, err
+		}
+		found = append(found, record)
+		if len(found)%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return found, rows.Err()
+}
+
+// put inserts a record whose version is 0 and otherwise updates the row that still has that version. It returns the new
+// version. version points into record.
+func put[R any](ctx context.Context, t *tx, tab *table[R], record *R, version *int64, id string) (int64, error) {
+	attempt := "write " + tab.kind + " " + id
+	if err := t.usable(ctx, attempt); err != nil {
+		return 0, err
+	}
+	expected := *version
+	*version++
+
+	text, args := tab.inserts, tab.fields(record)
+	if expected != 0 {
+		text, args = tab.updates, append(args[tab.keys:len(args):len(args)], args[:tab.keys]...)
+	}
+	n, err := t.session.exec(text, args...)
+	if err != nil {
+		return 0, t.fail(explain(attempt, err))
+	}
+	if n == 0 {
+		return 0, conflict(attempt, expected)
+	}
+	return expected + 1, nil
+}
+
+// conflict tells what stood in the way of a write that was made on version expected.
+func conflict(attempt string, expected int64) error {
+	if expected == 0 {
+		return fmt.Errorf("%s: %w: it exists already; read it again and decide anew", attempt, engine.ErrConflict)
+	}
+	return fmt.Errorf("%s: %w: it is no longer at version %d; read it again and decide anew",
+		attempt, engine.ErrConflict, expected)
+}
+
+// add inserts a record that has no version. ErrConflict when its key exists.
+func add[R any](ctx context.Context, t *tx, tab *table[R], record *R, id string) error {
+	attempt := "write " + tab.kind + " " + id
+	if err := t.usable(ctx, attempt); err != nil {
+		return err
+	}
+	n, err := t.session.exec(tab.inserts, tab.fields(record)...)
+	if err != nil {
+		return t.fail(explain(attempt, err))
+	}
+	if n == 0 {
+		return conflict(attempt, 0)
+	}
+	return nil
+}
+
+// returned runs a statement that answers with one number, or with nothing.
+func (t *tx) returned(ctx context.Context, attempt, text string, args ...any) (n int64, found bool, err error) {
+	if err := t.usable(ctx, attempt); err != nil {
+		return 0, false, err
+	}
+	n, err = t.session.number(text, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, t.fail(explain(attempt, err))
+	}
+	return n, true, nil
+}
