@@ -27,8 +27,9 @@ type dependencies struct {
 	file      string
 	own       lanes.TaskID
 	found     []Dependency
-	none      int // line of an entry None
-	noneProse bool
+	none      int  // line of an entry None
+	noneProse bool // that entry is a paragraph, so what follows it are cross references
+	indent    int  // of the last entry
 	prose     []line
 	problems  []Problem
 }
@@ -86,14 +87,23 @@ func (d *dependencies) read(l line) {
 		d.noneAt(l.number, listed || labelled)
 	case d.noneProse:
 		d.warnAfterNone(l, rest)
-	case listed || labelled:
-		d.entry(rest, l.number)
-	case wholly(rest):
+	case listed && !labelled && d.explains(l, rest):
+		// it tells more about the entry above it
+	case listed || labelled || wholly(rest):
+		d.indent = indentOf(l)
 		d.entry(rest, l.number)
 	default:
 		d.prose = append(d.prose, l)
 	}
 }
+
+// explains reports whether a list item is a sentence below another entry.
+func (d *dependencies) explains(l line, text string) bool {
+	id, _ := firstID(text)
+	return len(d.found) > 0 && indentOf(l) > d.indent && strings.Contains(id, " ")
+}
+
+func indentOf(l line) int { return len(l.text) - len(strings.TrimLeft(l.text, " \t")) }
 
 func (d *dependencies) noneAt(number int, listed bool) {
 	if d.none == 0 {
@@ -112,14 +122,21 @@ func (d *dependencies) warnAfterNone(l line, text string) {
 	}
 }
 
-// entry reads the ids of one entry: a code span, ids joined by commas or "and", or everything before a remark.
+// entry reads the ids of one entry: those that commas or "and" join, up to a remark. A sentence around ids is reported.
 func (d *dependencies) entry(text string, number int) {
 	id, rest := firstID(text)
+	if strings.Contains(id, " ") && idInText.MatchString(id) {
+		d.readProse(line{number: number, text: text})
+		return
+	}
 	d.add(id, number)
 	for {
 		at := joined.FindString(rest)
-		next, after := firstToken(rest[len(at):])
-		if at == "" || !idToken.MatchString(next) {
+		if at == "" {
+			return
+		}
+		next, after := firstID(rest[len(at):])
+		if !sameKind(id, next) {
 			return
 		}
 		d.add(next, number)
@@ -127,22 +144,33 @@ func (d *dependencies) entry(text string, number int) {
 	}
 }
 
-// firstID returns the id that an entry begins with and what follows it.
+// sameKind reports whether what follows a comma is an id like the one before it, and not the start of a remark.
+func sameKind(id, next string) bool {
+	if next == "" || idToken.MatchString(next) {
+		return next != ""
+	}
+	if strings.Contains(next, " ") {
+		return strings.Contains(id, " ")
+	}
+	return !idToken.MatchString(id) || strings.ContainsAny(next, "0123456789")
+}
+
+// firstID returns the id that an entry begins with and what follows it: a code span, a word, or, because an id may have
+// blanks, everything before a remark.
 func firstID(text string) (id, rest string) {
 	if span, rest, ok := codeSpan(text); ok {
 		return span, rest
 	}
-	if token, rest := firstToken(text); idToken.MatchString(token) || startsRemark(rest) {
+	token, rest := firstToken(text)
+	if idToken.MatchString(token) || startsRemark(rest) || joined.MatchString(rest) {
 		return token, rest
 	}
-	return strings.TrimRight(beforeRemark(text), ". "), ""
+	id = beforeRemark(text)
+	return strings.TrimRight(id, ". "), strings.TrimPrefix(text, id)
 }
 
 // firstToken returns the first word without its markup and without punctuation that ends it.
 func firstToken(text string) (token, rest string) {
-	if span, rest, ok := codeSpan(text); ok {
-		return span, rest
-	}
 	text = strings.TrimLeft(text, "*_ \t")
 	end := strings.IndexAny(text, " \t(,;")
 	if end < 0 {
@@ -152,9 +180,9 @@ func firstToken(text string) (token, rest string) {
 	return token, strings.TrimLeft(text[len(token):], "*_")
 }
 
-// beforeRemark cuts an entry at the first mark that begins a remark.
+// beforeRemark cuts an entry at the first mark that begins a remark or a further id.
 func beforeRemark(text string) string {
-	for _, mark := range []string{" (", " — ", " – ", " - ", ": ", ", ", "; "} {
+	for _, mark := range []string{" (", " — ", " – ", " - ", ": ", ", ", "; ", " and "} {
 		text, _, _ = strings.Cut(text, mark)
 	}
 	return strings.TrimSpace(text)

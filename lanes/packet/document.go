@@ -2,6 +2,7 @@ package packet
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -62,8 +63,11 @@ func splitLines(text string) []line {
 	return lines
 }
 
-// splitFrontMatter returns what stands between two --- lines at the very top, and the rest. A first --- that is never
-// answered is an ordinary line.
+// frontLine is a line that front matter may have: blank, a key, a list item, something indented or a remark.
+var frontLine = regexp.MustCompile(`^(?:\s*$|[\w.-]+\s*:|-\s|\s+\S|# )`)
+
+// splitFrontMatter returns what stands between two --- lines at the very top, and the rest. Where no --- answers the
+// first one, or where something else than keys stands between them, they are rules and nothing is left out.
 func splitFrontMatter(lines []line) (front, rest []line) {
 	if strings.TrimRight(lines[0].text, " \t") != "---" {
 		return nil, lines
@@ -71,6 +75,9 @@ func splitFrontMatter(lines []line) (front, rest []line) {
 	for i, l := range lines[1:] {
 		if strings.TrimRight(l.text, " \t") == "---" {
 			return lines[1 : i+1], lines[i+2:]
+		}
+		if !frontLine.MatchString(l.text) {
+			break
 		}
 	}
 	return nil, lines
