@@ -18,7 +18,11 @@ import (
 )
 
 // fileLock is the lock that writers of different processes take around a transaction. SQLite's own lock is taken by
-// polling, which lets one of two busy writers starve; the kernel wakes waiters in turn and frees the lock of a dead one.
+// polling, which lets one of two busy writers starve; the kernel wakes waiters and frees the lock of a dead one.
+//
+// There are two files. Who holds the first is next in line for the second, and lets go of the first once it has the
+// second. A writer that is done and wants to write again so finds somebody in front of it, instead of taking back the
+// lock before a waiter is awake.
 //
 // A blocked wait cannot be called back. When its caller gives up, it is left behind, and the next caller takes it over, so
 // that there is never more than one.
@@ -29,28 +33,30 @@ type fileLock struct {
 	left *wait // a wait that its caller gave up; nil if there is none
 }
 
-// wait is one blocked attempt.
+// wait is one attempt to take the lock.
 type wait struct {
-	granted chan error // buffered
+	line *flock.Flock // next in line
+	lock *flock.Flock
+
+	granted chan error // buffered; nil when the lock was taken at once
 	wanted  bool       // someone receives from granted; guarded by fileLock.mu
-	lock    *flock.Flock
 }
 
 // acquire takes the lock and returns its release. ErrBusy once patience has passed, naming the holder.
 func (l *fileLock) acquire(ctx context.Context, patience time.Duration) (release func(), err error) {
 	w, err := l.try()
 	if err != nil {
-		return nil, err
+		return nil, l.explain(err)
 	}
 	if w.granted == nil {
-		return func() { _ = w.lock.Unlock() }, nil
+		return w.release, nil
 	}
 
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case err := <-w.granted:
-		return func() { _ = w.lock.Unlock() }, l.explain(err)
+		return w.release, l.explain(err)
 	case <-ctx.Done():
 		l.leave(w)
 		return nil, fmt.Errorf("wait for the write lock %s: %w", l.path, ctx.Err())
@@ -61,8 +67,7 @@ func (l *fileLock) acquire(ctx context.Context, patience time.Duration) (release
 	}
 }
 
-// try takes the lock if it is free, and else starts a wait or takes over the one that was left. Only the latter have a
-// channel.
+// try takes the lock if it is free, and else starts a wait or takes over the one that was left.
 func (l *fileLock) try() (*wait, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,24 +76,55 @@ func (l *fileLock) try() (*wait, error) {
 		w.wanted, l.left = true, nil
 		return w, nil
 	}
-	lock := flock.New(l.path)
-	ok, err := lock.TryLock()
+	w := &wait{line: flock.New(l.path + "-line"), lock: flock.New(l.path)}
+	ok, err := w.atOnce()
 	if err != nil {
-		return nil, l.explain(err)
+		w.release()
+		return nil, err
 	}
 	if ok {
-		return &wait{lock: lock}, nil
+		return w, nil
 	}
-	w := &wait{granted: make(chan error, 1), wanted: true, lock: lock}
+	w.granted, w.wanted = make(chan error, 1), true
 	go l.block(w)
 	return w, nil
 }
 
-// block waits in the kernel and hands the lock to whoever wants it then, or frees it at once.
+// atOnce takes what is free: the place in line, then the lock.
+func (w *wait) atOnce() (bool, error) {
+	for _, f := range []*flock.Flock{w.line, w.lock} {
+		if ok, err := f.TryLock(); !ok {
+			return false, err
+		}
+	}
+	return true, w.line.Unlock()
+}
+
+// blocked takes both in the kernel's own time.
+func (w *wait) blocked() error {
+	for _, f := range []*flock.Flock{w.line, w.lock} {
+		err := f.Lock()
+		for errors.Is(err, syscall.EINTR) {
+			err = f.Lock()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.line.Unlock()
+}
+
+// release frees whatever of the two is held.
+func (w *wait) release() {
+	_ = w.lock.Unlock()
+	_ = w.line.Unlock()
+}
+
+// block waits and hands the lock to whoever wants it then, or frees it at once.
 func (l *fileLock) block(w *wait) {
-	err := w.lock.Lock()
-	for errors.Is(err, syscall.EINTR) {
-		err = w.lock.Lock()
+	err := w.blocked()
+	if err != nil {
+		w.release()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,10 +132,8 @@ func (l *fileLock) block(w *wait) {
 		w.granted <- err
 		return
 	}
-	if l.left == w {
-		l.left = nil
-	}
-	_ = w.lock.Unlock()
+	l.left = nil
+	w.release()
 }
 
 // leave gives a wait up. If the lock came in the same moment, it is freed.
@@ -108,7 +142,7 @@ func (l *fileLock) leave(w *wait) {
 	defer l.mu.Unlock()
 	select {
 	case <-w.granted:
-		_ = w.lock.Unlock()
+		w.release()
 	default:
 		w.wanted, l.left = false, w
 	}
