@@ -28,7 +28,7 @@ func (m *merge) attributes(ctx context.Context, scratch string) error {
 	if err := m.writeAttributes(ctx, scratch, contested); err != nil {
 		return err
 	}
-	c := standing(scratch)
+	c := m.repo.standing(scratch)
 	c.args = []string{"check-attr", "-z", "--stdin", "merge", "filter"}
 	c.stdin = []byte(strings.Join(contested, "\x00") + "\x00")
 	out, err := m.repo.run(ctx, c)

@@ -2,6 +2,7 @@ package gitcli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ type merge struct {
 // Merge computes a merge commit without a checkout. Conflicts are a result, not an error; engine.ErrMergeDriver is
 // returned when the outcome depends on a program that ferrox does not run.
 func (r *Repo) Merge(ctx context.Context, q engine.MergeRequest) (engine.MergeResult, error) {
-	if err := checkCommits(q.Into, q.From); err != nil {
+	if err := errors.Join(checkCommits(q.Into, q.From), checkFiles(q.Overlay)); err != nil {
 		return engine.MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
 	res, err := r.merge(ctx, q)
@@ -132,7 +133,7 @@ func (m *merge) tree(ctx context.Context) (string, []engine.Conflict, error) {
 	if err := m.attributes(ctx, scratch); err != nil {
 		return "", nil, err
 	}
-	c := standing(scratch)
+	c := m.repo.standing(scratch)
 	c.args, c.okExit = []string{"merge-tree", "--write-tree", "-z", "--messages", string(m.into), string(m.from)}, 1
 	out, code, err := m.repo.exit(ctx, c)
 	if err != nil {
@@ -151,8 +152,8 @@ func (m *merge) tree(ctx context.Context) (string, []engine.Conflict, error) {
 
 // standing is a call whose work tree and index are a scratch folder: merge-tree reads attributes from where it stands,
 // and falls back on the index of the main checkout.
-func standing(scratch string) call {
-	return call{workTree: scratch, index: filepath.Join(scratch, ".git-no-index")}
+func (r *Repo) standing(scratch string) call {
+	return call{cwd: scratch, gitDir: r.common, workTree: scratch, index: filepath.Join(scratch, ".git-no-index")}
 }
 
 // overlay leaves out files that either side has committed, or that would replace a folder or file of theirs.

@@ -48,6 +48,23 @@ func isOID(s string) bool {
 	return strings.Trim(s, "0123456789abcdef") == ""
 }
 
+// checkFiles refuses what git would leave out of an index with no more than a warning.
+func checkFiles(files []engine.File) error {
+	for _, f := range files {
+		inside := !strings.ContainsRune(f.Path, 0)
+		for part := range strings.SplitSeq(f.Path, "/") {
+			inside = inside && part != "" && part != "." && part != ".." && !strings.EqualFold(part, ".git")
+		}
+		if !inside {
+			return fmt.Errorf("put %q into a tree: it is not a path inside the repository", f.Path)
+		}
+		if !f.Remove && f.Mode != "100644" && f.Mode != "100755" && f.Mode != "120000" {
+			return fmt.Errorf("put %q into a tree: mode %q is not one of a file", f.Path, f.Mode)
+		}
+	}
+	return nil
+}
+
 // noOID is the id that stands for "must not be there", as long as c.
 func noOID(c lanes.Commit) string { return strings.Repeat("0", len(c)) }
 

@@ -109,6 +109,9 @@ func (r *Repo) CommitFiles(ctx context.Context, parent lanes.Commit, files []eng
 
 // put returns the tree with files put in, through an index of its own.
 func (r *Repo) put(ctx context.Context, tree string, files []engine.File) (string, error) {
+	if err := checkFiles(files); err != nil {
+		return "", err
+	}
 	scratch, err := os.MkdirTemp("", "ferrox-index-")
 	if err != nil {
 		return "", fmt.Errorf("make a scratch folder: %w", err)

@@ -64,7 +64,7 @@ type rescue struct {
 }
 
 func (s *rescue) save(ctx context.Context, ref string) (engine.Rescue, error) {
-	st, err := s.repo.status(ctx, s.gitDir, s.dir, "--ignored=traditional")
+	st, err := s.repo.status(ctx, s.gitDir, s.dir, "--ignored=matching")
 	if err != nil {
 		return engine.Rescue{}, err
 	}

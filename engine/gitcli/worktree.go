@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/sethvargo/go-retry"
@@ -120,10 +121,11 @@ func (r *Repo) add(ctx context.Context, dir, branch string, at lanes.Commit, arg
 		if err == nil {
 			return nil
 		}
-		if undo := r.rollBack(context.WithoutCancel(ctx), dir, branch, at); undo != nil {
-			return errors.Join(err, undo)
+		made := branch
+		if errors.Is(err, engine.ErrRefExists) {
+			made = "" // somebody else's
 		}
-		return err
+		return errors.Join(err, r.rollBack(context.WithoutCancel(ctx), dir, made, at))
 	})
 }
 
@@ -141,7 +143,7 @@ func (r *Repo) rollBack(ctx context.Context, dir, branch string, at lanes.Commit
 			return fmt.Errorf("take back worktree %s: %w", dir, err)
 		}
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("take back worktree %s: %w", dir, err)
 	}
 	if branch == "" {
