@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -95,6 +94,7 @@ func pollSpool(spool string, d *desk) (stop func()) {
 	wg.Go(func() {
 		tick := time.NewTicker(spoolTick)
 		defer tick.Stop()
+		last := ""
 		for {
 			select {
 			case <-ctx.Done():
@@ -102,8 +102,10 @@ func pollSpool(spool string, d *desk) (stop func()) {
 			case <-tick.C:
 			}
 			// Its own context: a request that is being carried out is not cut off by the end of the run.
-			if err := serveSpool(context.Background(), spool, d, false); err != nil {
-				io.WriteString(os.Stderr, err.Error()+"\n")
+			err := serveSpool(context.Background(), spool, d, false)
+			if err != nil && err.Error() != last { // or a broken disk would fill the log
+				last = err.Error()
+				fmt.Fprintln(os.Stderr, last)
 			}
 		}
 	})

@@ -133,12 +133,13 @@ func (b *bench) eventually(what string, cond func() bool) {
 
 // env is the worker's environment as Call reads it.
 func (b *bench) env(name string) string {
+	last := ""
 	for _, e := range b.spec.Env {
 		if v, found := strings.CutPrefix(e, name+"="); found {
-			return v
+			last = v
 		}
 	}
-	return ""
+	return last
 }
 
 // poll looks until cond holds or the time is up.

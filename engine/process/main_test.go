@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +28,8 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
+	// A shim of a race build would stay for a second after its last line.
+	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	if err := BecomeSubreaper(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -40,6 +44,7 @@ var parts = map[string]func([]string) error{
 	"ancestors": playAncestors,
 	"stamp":     playStamp,
 	"run":       playRun,
+	"orphans":   playOrphans,
 }
 
 // playShim is `shim --spec FILE`.
@@ -134,4 +139,44 @@ func playStamp(args []string) error {
 // playRun stays the parent of nothing: it forks itself again and exits, without end.
 func playRun(args []string) error {
 	return chase(args[0])
+}
+
+// playOrphans is an engine that adopts an orphan while it has a dead child of its own that it did not wait for yet.
+func playOrphans([]string) error {
+	if err := BecomeSubreaper(); err != nil {
+		return err
+	}
+	own := exec.Command("true")
+	own.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := own.Start(); err != nil {
+		return err
+	}
+	if err := exec.Command("sh", "-c", "setsid sh -c 'exec true' & exit").Run(); err != nil {
+		return err
+	}
+	r := new(Runner)
+	dead := func() (n int) {
+		all, _ := everyProcess()
+		for _, s := range all {
+			if s.ppid == os.Getpid() && s.dead() {
+				n++
+			}
+		}
+		return n
+	}
+	if err := poll(context.Background(), patience, func() bool { return dead() == 2 }); err != nil {
+		return fmt.Errorf("%d dead children: %w", dead(), err)
+	}
+	for range 3 {
+		if n, err := r.ReapOrphans(); n != 0 || err != nil {
+			return fmt.Errorf("reaped %d at once: %v", n, err)
+		}
+	}
+	if err := own.Wait(); err != nil {
+		return fmt.Errorf("stolen: %w", err)
+	}
+	if n, err := r.reapOrphans(0); n != 1 || err != nil || dead() != 0 {
+		return fmt.Errorf("reaped %d, %d left: %v", n, dead(), err)
+	}
+	return nil
 }

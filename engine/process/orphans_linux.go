@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"time"
 
@@ -19,8 +20,10 @@ type orphan struct {
 
 // ReapOrphans takes dead children off the process table that came to a subreaper from elsewhere, and returns how many.
 // Call it now and then. Children that this program started are never touched: they share its session or are known
-// shims; should one have a session of its own, whoever waits for it has some seconds.
-func (r *Runner) ReapOrphans() (int, error) {
+// shims of this Runner; should one have a session of its own, whoever waits for it has some seconds.
+func (r *Runner) ReapOrphans() (int, error) { return r.reapOrphans(orphanAge) }
+
+func (r *Runner) reapOrphans(age time.Duration) (int, error) {
 	all, err := everyProcess()
 	if err != nil {
 		return 0, err
@@ -29,9 +32,10 @@ func (r *Runner) ReapOrphans() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	reaped, seen := 0, make(map[int]orphan)
+	r.takeSwept()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	reaped, seen := 0, make(map[int]orphan)
 	for _, s := range all {
 		if s.ppid != os.Getpid() || !s.dead() || s.session == session || r.shims[s.pid] {
 			continue
@@ -40,7 +44,7 @@ func (r *Runner) ReapOrphans() (int, error) {
 		if !known || o.start != s.start {
 			o = orphan{start: s.start, since: time.Now()}
 		}
-		if (o.swept || time.Since(o.since) >= orphanAge) && reap(s.pid) {
+		if time.Since(o.since) >= age && reap(s.pid) {
 			reaped++
 			continue
 		}
@@ -57,7 +61,7 @@ func (r *Runner) waitedFor(pid int) bool {
 	return r.shims[pid]
 }
 
-// takeSoon remembers a child that a sweep killed.
+// takeSoon remembers a process that a sweep killed. It is ours to reap once its parents are gone as well.
 func (r *Runner) takeSoon(s stat) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,12 +71,16 @@ func (r *Runner) takeSoon(s stat) {
 	r.orphans[s.pid] = orphan{start: s.start, since: time.Now(), swept: true}
 }
 
-// takeSwept reaps what sweeps killed, as far as it has ended.
+// takeSwept reaps what sweeps killed, as far as it has ended and is ours, and forgets what others reaped.
 func (r *Runner) takeSwept() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for pid, o := range r.orphans {
-		if o.swept && reap(pid) {
+		if !o.swept {
+			continue
+		}
+		s, err := readStat(pid)
+		if errors.Is(err, errGone) || s.start != o.start || (s.dead() && reap(pid)) {
 			delete(r.orphans, pid)
 		}
 	}

@@ -204,6 +204,13 @@ func TestKilledShimIsLostAndSwept(t *testing.T) {
 	}
 }
 
+func TestOrphansAreReapedAndOwnChildrenAreNot(t *testing.T) {
+	t.Parallel()
+	if out, err := exec.Command("/proc/self/exe", "orphans", "-").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 func TestWaitKnowsARecycledNumber(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -216,11 +217,20 @@ func (s *shim) runCommand(ctx context.Context, out *collector) engine.WorkerExit
 	if err != nil {
 		return failedStart(err)
 	}
-	e := newEnding(s, cmd)
-	if id, err := IdentityOf(cmd.Process.Pid); err == nil {
-		if err := s.record(id); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
+	worker, err := readStat(cmd.Process.Pid) // before anyone may reap it
+	var recorded sync.WaitGroup
+	if err == nil {
+		recorded.Go(func() { s.recordWorker(worker) }) // aside: a slow disk must not keep a signal waiting
 	}
-	return e.follow(ctx)
+	defer recorded.Wait()
+	return newEnding(s, cmd).follow(ctx)
+}
+
+// recordWorker adds the command to the shim's record, for people. Nothing depends on it.
+func (s *shim) recordWorker(worker stat) {
+	id := s.identity
+	id.PID, id.Start = worker.pid, worker.start
+	if err := s.record(id); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 }

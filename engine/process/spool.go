@@ -34,7 +34,7 @@ func serveSpool(ctx context.Context, spool string, d *desk, keepFailed bool) err
 	var failed error
 	for _, e := range entries {
 		stem, ok := strings.CutSuffix(e.Name(), requestSuffix)
-		if !ok {
+		if !ok || e.IsDir() {
 			continue
 		}
 		failed = errors.Join(failed, serveFile(ctx, filepath.Join(spool, stem), d, keepFailed))

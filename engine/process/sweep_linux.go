@@ -24,6 +24,7 @@ func (r *Runner) Sweep(ctx context.Context, token string) ([]string, error) {
 	}
 	var swept sightings
 	for {
+		r.takeSwept()
 		left, err := r.carriers(token)
 		if err != nil {
 			return swept.names(), fmt.Errorf("sweep processes: %w", err)
@@ -37,16 +38,13 @@ func (r *Runner) Sweep(ctx context.Context, token string) ([]string, error) {
 			} else if !errors.Is(err, errGone) {
 				return swept.names(), fmt.Errorf("sweep processes: kill %s: %w", s, err)
 			}
-			if s.ppid == os.Getpid() && !r.waitedFor(s.pid) {
-				r.takeSoon(s)
-			}
+			r.takeSoon(s)
 		}
 		select {
 		case <-ctx.Done():
 			return swept.names(), ctx.Err()
 		case <-time.After(sweepEvery):
 		}
-		r.takeSwept()
 	}
 }
 
