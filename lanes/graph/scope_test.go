@@ -136,14 +136,26 @@ func TestUndeclared(t *testing.T) {
 		node graph.Node
 		want []string
 	}{
-		{"scoped", graph.Node{Dir: "tasks/A-1", Scoped: true, Scope: []string{"src/a.go"}},
-			[]string{".planning/config.json", "src/b.go", "tasks/A-1/PROMPT.md", "tasks/A-10/x", "tasks/A-2/STATUS.md"}},
-		{"scoped over everything", graph.Node{Dir: "tasks/A-1", Scoped: true, Scope: []string{"."}},
-			[]string{".planning/config.json", "tasks/A-1/PROMPT.md", "tasks/A-2/STATUS.md"}},
-		{"scope without entries", graph.Node{Dir: "tasks/A-1/", Scoped: true},
-			[]string{".planning/config.json", "src/a.go", "src/b.go", "tasks/A-1/PROMPT.md", "tasks/A-10/x", "tasks/A-2/STATUS.md"}},
-		{"no scope", graph.Node{Dir: "tasks/A-1"},
-			[]string{".planning/config.json", "tasks/A-1/PROMPT.md", "tasks/A-2/STATUS.md"}},
+		{
+			"scoped",
+			graph.Node{Dir: "tasks/A-1", Scoped: true, Scope: []string{"src/a.go"}},
+			[]string{".planning/config.json", "src/b.go", "tasks/A-1/PROMPT.md", "tasks/A-10/x", "tasks/A-2/STATUS.md"},
+		},
+		{
+			"scoped over everything",
+			graph.Node{Dir: "tasks/A-1", Scoped: true, Scope: []string{"."}},
+			[]string{".planning/config.json", "tasks/A-1/PROMPT.md", "tasks/A-2/STATUS.md"},
+		},
+		{
+			"scope without entries",
+			graph.Node{Dir: "tasks/A-1/", Scoped: true},
+			[]string{".planning/config.json", "src/a.go", "src/b.go", "tasks/A-1/PROMPT.md", "tasks/A-10/x", "tasks/A-2/STATUS.md"},
+		},
+		{
+			"no scope",
+			graph.Node{Dir: "tasks/A-1"},
+			[]string{".planning/config.json", "tasks/A-1/PROMPT.md", "tasks/A-2/STATUS.md"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
