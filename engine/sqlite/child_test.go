@@ -33,13 +33,19 @@ const (
 	roleAck     = "ack"     // writes for ever and prints every number once it is stored
 	roleHolder  = "holder"  // sits in a write transaction until its standard input ends
 	roleFull    = "full"    // writes under a limit on the size of files until that fails, and prints how
-	roleVisitor = "visitor" // opens the store and writes once, and prints how that went
+	roleVisitor = "visitor" // without privileges, opens the store and writes once, and prints how that went
 )
 
 func child(role, path string) int {
 	ctx := context.Background()
 	if role == roleFull {
 		if err := limitFiles(); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	}
+	if role == roleVisitor {
+		if err := becomeNobody(); err != nil {
 			fmt.Println(err)
 			return 1
 		}
@@ -68,6 +74,15 @@ func child(role, path string) int {
 		fmt.Println(kind(err), err)
 	}
 	return 0
+}
+
+// becomeNobody drops root's rights, to whom nothing is read-only.
+func becomeNobody() error {
+	const nobody = 65534
+	if os.Getuid() != 0 {
+		return nil
+	}
+	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody))
 }
 
 // kind names an error for the parent.
@@ -148,7 +163,7 @@ type process struct {
 	out *bufio.Reader
 }
 
-func start(t *testing.T, role, path, name string, change ...func(*exec.Cmd)) *process {
+func start(t *testing.T, role, path, name string) *process {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -159,9 +174,6 @@ func start(t *testing.T, role, path, name string, change ...func(*exec.Cmd)) *pr
 	cmd.Stderr = os.Stderr
 	in, _ := cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()
-	for _, f := range change {
-		f(cmd)
-	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,9 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 		return nil, ErrClosed
 	default:
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	select {
 	case <-p.slots:
 	case <-p.closed:

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,8 +20,8 @@ import (
 func (s *Store) prepare(ctx context.Context, migrate bool) error {
 	version, err := s.schema(ctx)
 	switch {
-	case errors.Is(err, ErrSettings):
-		// Not in WAL mode: the writer's connection changes that, a reader cannot.
+	case errors.Is(err, ErrSettings), errors.Is(err, engine.ErrDisk):
+		// Perhaps not in WAL mode: the writer's connection changes that, a reader cannot.
 		version, err = s.schemaOfWriter(ctx)
 	case errors.Is(err, fs.ErrNotExist) && migrate:
 		err = os.MkdirAll(filepath.Dir(s.path), 0o755)
@@ -64,13 +65,31 @@ func (s *Store) schema(ctx context.Context) (int64, error) {
 	return versionOf(c)
 }
 
+// schemaOfWriter does the same through the writer, whose connection turns the file to WAL: not one of a newer program.
 func (s *Store) schemaOfWriter(ctx context.Context) (int64, error) {
+	if version := headerVersion(s.path); version > migrations.Latest {
+		return version, nil
+	}
 	c, err := s.writer.take(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer s.writer.put(c)
 	return versionOf(c)
+}
+
+// headerVersion reads PRAGMA user_version from where the file format puts it. Without WAL, that is the current one.
+func headerVersion(path string) int64 {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	var number [4]byte
+	if _, err := f.ReadAt(number[:], 60); err != nil {
+		return 0
+	}
+	return int64(int32(binary.BigEndian.Uint32(number[:])))
 }
 
 // versionOf returns the higher of the two numbers that tell the schema: ours and the migration library's.
