@@ -19,11 +19,11 @@ func repo(branch string) map[string]Facts {
 			"say": "!echo merged", "p": "-c x.y=z push", "sq": `!f() { git push origin "$1":main; }; f`,
 			"bad": "!git merge '",
 		},
-		Upstream:      map[string]string{"topic": "refs/heads/main"},
-		PushRefspecs:  map[string][]string{"deploy": {"refs/heads/topic:refs/heads/release/9"}},
-		PushRemote:    "origin",
-		DefaultBranch: "trunk",
-		Protected:     []string{"main", "master", "release/*"},
+		Upstream:     map[string]string{"topic": "refs/heads/main"},
+		PushRefspecs: map[string][]string{"deploy": {"refs/heads/topic:refs/heads/release/9"}},
+		PushRemote:   "origin",
+		Defaults:     []string{"trunk"},
+		Protected:    []string{"main", "master", "release/*"},
 	}
 	lane := f
 	lane.Branch = "topic/lane"

@@ -9,19 +9,19 @@ import (
 // Facts is what is known of the repository that one directory belongs to. The zero value means that nothing could be read
 // there, and then every branch counts as protected.
 type Facts struct {
-	Known         bool              // git answered; false for "not a repository" too
-	Branch        string            // the branch checked out there; "" when HEAD is detached
-	Branches      []string          // local branches, short names
-	Tags          []string          // short names
-	Aliases       map[string]string // git aliases by lower-case name, a leading "!" included
-	Upstream      map[string]string // branch → full name of the ref on the remote that it tracks
-	PushRefspecs  map[string][]string
-	PushRemote    string // the remote of a push that names none; "" when there is no way to know
-	PushDefault   string // push.default; "" is git's own default, simple
-	FollowTags    bool   // push.followTags
-	Mirror        []string
-	DefaultBranch string   // where a remote's HEAD points; protected as well
-	Protected     []string // exact branch names or globs, "release/*"
+	Known        bool              // git answered; false for "not a repository" too
+	Branch       string            // the branch checked out there; "" when HEAD is detached
+	Branches     []string          // local branches, short names
+	Tags         []string          // short names
+	Aliases      map[string]string // git aliases by lower-case name, a leading "!" included
+	Upstream     map[string]string // branch → full name of the ref on the remote that it tracks
+	PushRefspecs map[string][]string
+	PushRemote   string // the remote of a push that names none; "" when there is no way to know
+	PushDefault  string // push.default; "" is git's own default, simple
+	FollowTags   bool   // push.followTags
+	Mirror       []string
+	Defaults     []string // where the remotes' HEADs point; protected as well
+	Protected    []string // exact branch names or globs, "release/*"
 }
 
 // Protects reports whether branch is protected. A glob that ends in "/*" covers deeper names too, and one that cannot be
@@ -30,7 +30,7 @@ func (f Facts) Protects(branch string) bool {
 	if !f.Known {
 		return true
 	}
-	if branch != "" && branch == f.DefaultBranch {
+	if slices.Contains(f.Defaults, branch) {
 		return true
 	}
 	return slices.ContainsFunc(f.Protected, func(p string) bool { return covers(p, branch) })

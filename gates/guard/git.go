@@ -218,9 +218,7 @@ func (c *checker) policy(f Facts) Facts {
 		if g.Known {
 			f.Known = true
 			f.Protected = union(f.Protected, g.Protected)
-			if g.DefaultBranch != "" {
-				f.Protected = union(f.Protected, []string{g.DefaultBranch})
-			}
+			f.Defaults = union(f.Defaults, g.Defaults)
 		}
 	}
 	return f
