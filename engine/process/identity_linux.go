@@ -63,6 +63,12 @@ func local(id lanes.Identity) bool {
 	return err == nil && id.Known() && id.Boot == self.Boot && id.PIDNS == self.PIDNS
 }
 
+// elsewhere reports whether a process may be alive where we can't see it: in another pid namespace of this boot.
+func elsewhere(id lanes.Identity) bool {
+	self, err := Self()
+	return err != nil || (id.Known() && id.Boot == self.Boot && id.PIDNS != self.PIDNS)
+}
+
 // alive reports whether that very process runs. One that only waits to be reaped does not.
 func alive(id lanes.Identity) bool {
 	if !local(id) {

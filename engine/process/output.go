@@ -58,7 +58,7 @@ func runEnded(dir string) bool {
 		return true
 	}
 	shim, ok := ReadShim(dir)
-	return ok && !alive(shim.Identity)
+	return ok && !alive(shim.Identity) && !elsewhere(shim.Identity)
 }
 
 // outputReader reads segments in the order of their offsets. After io.EOF it can be asked again.

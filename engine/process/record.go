@@ -66,7 +66,12 @@ func writeJSON(name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(name), err)
 	}
-	if err := replaceFile(name, append(b, '\n'), true); err != nil {
+	return replaceFile(name, append(b, '\n'), true)
+}
+
+// writeJSONForGood returns when the new file survives a loss of power.
+func writeJSONForGood(name string, v any) error {
+	if err := writeJSON(name, v); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(name))

@@ -1,15 +1,19 @@
+//go:build linux
+
 package process
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -241,6 +245,71 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("Wait: %v", err)
+	}
+}
+
+func TestStartEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	b.runner.Exe, b.runner.Args = "/bin/sh", []string{"-c", "exec sleep 1000"} // never ready
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.runner.Start(ctx, b.spec); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Start: %v", err)
+	} // and the shim was told to end: the cleanup waits for it
+}
+
+func TestF130_ExitRecordIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "exit 3")
+	inTheWay := filepath.Join(b.spec.Dir, exitFile, "x")
+	ok(t, os.MkdirAll(inTheWay, 0o700))
+	id := b.start()
+	b.eventually("refused once", func() bool { return strings.Contains(b.log(), "leave exit record") })
+	ok(t, os.RemoveAll(filepath.Dir(inTheWay)))
+	if exit := b.wait(id); exit.Code != 3 || exit.Lost {
+		t.Errorf("exit = %+v", exit)
+	}
+}
+
+// A shim of another pid namespace can't be seen, but its lane's lock can.
+func TestWaitForAShimElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "exec sleep 1000")
+	id := b.start()
+	unseen := id
+	unseen.PIDNS++
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := b.runner.Wait(ctx, unseen, b.spec.Dir); !errors.Is(err, engine.ErrLaneBusy) {
+		t.Errorf("Wait: %v", err)
+	}
+	ok(t, b.runner.Terminate(id))
+	b.wait(id)
+	if exit := b.wait(unseen); !exit.Terminated {
+		t.Errorf("exit = %+v", exit)
+	}
+}
+
+// Only what belongs to the run is swept: not the session of a shell that handed the token to one command.
+func TestSweepSparesAForeignSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	cmd := exec.Command("sh", "-c", `FERROX_TOKEN="$0" sleep 1000; echo spared`, b.spec.Token)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := cmd.StdoutPipe()
+	ok(t, err)
+	ok(t, cmd.Start())
+	b.eventually("token carried", func() bool {
+		left, err := b.runner.carriers(b.spec.Token)
+		return err == nil && len(left) == 1
+	})
+	names, err := b.runner.Sweep(context.Background(), b.spec.Token)
+	ok(t, err)
+	said, err := io.ReadAll(out)
+	ok(t, err)
+	if cmd.Wait(); len(names) != 1 || !strings.HasSuffix(names[0], " sleep") || string(said) != "spared\n" {
+		t.Errorf("swept %q, shell said %q", names, said)
 	}
 }
 

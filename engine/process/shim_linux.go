@@ -171,10 +171,11 @@ func (s *shim) leave(exit engine.WorkerExit) error {
 	name := filepath.Join(s.spec.Dir, exitFile)
 	end := time.Now().Add(leaveTime)
 	for {
-		err := writeJSON(name, exit)
+		err := writeJSONForGood(name, exit)
 		if err == nil || time.Now().After(end) {
 			return err
 		}
+		fmt.Fprintln(os.Stderr, "leave exit record:", err)
 		time.Sleep(leaveEvery)
 	}
 }

@@ -59,25 +59,36 @@ func (r *Runner) carriers(token string) ([]stat, error) {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(s stat) bool { return s.dead() || s.session == own || r.waitedFor(s.pid) })
-	mark := []byte("FERROX_TOKEN=" + token)
-	sessions := make(map[int]bool)
-	hit := make(map[int]bool)
-	for _, s := range all {
-		if carries(s.pid, mark) {
-			hit[s.pid], sessions[s.session] = true, true
-		}
-	}
+	hit := marked(all, []byte("FERROX_TOKEN="+token))
 	var found []stat
 	for _, s := range all {
-		if sessions[s.session] {
-			hit[s.pid] = true
+		if !hit[s.pid] {
+			continue
 		}
-		if hit[s.pid] {
-			found = append(found, descendants(all, s.pid, func(c stat) bool { return !hit[c.pid] && !sessions[c.session] })...)
-			found = append(found, s)
-		}
+		below := descendants(all, s.pid, func(c stat) bool { return !hit[c.pid] })
+		found = append(append(found, s), below...)
 	}
 	return found, nil
+}
+
+// marked picks the processes that were started with an environment entry, and the whole session of those whose session
+// leader was, or is gone. A person's shell that only handed the entry to one command is left alone.
+func marked(all []stat, entry []byte) map[int]bool {
+	hit, known := make(map[int]bool), make(map[int]bool)
+	for _, s := range all {
+		known[s.pid] = true
+		hit[s.pid] = carries(s.pid, entry)
+	}
+	sessions := make(map[int]bool)
+	for _, s := range all {
+		if hit[s.pid] && (hit[s.session] || !known[s.session]) {
+			sessions[s.session] = true
+		}
+	}
+	for _, s := range all {
+		hit[s.pid] = hit[s.pid] || sessions[s.session]
+	}
+	return hit
 }
 
 // carries reports whether a process was started with that environment entry. One that can't be read is not ours.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,11 @@ func (r *Runner) Alive(id lanes.Identity) bool { return alive(id) }
 
 // Wait implements engine.Workers. The shim need not be a child of this process.
 func (r *Runner) Wait(ctx context.Context, id lanes.Identity, dir string) (engine.WorkerExit, error) {
-	if err := waitGone(ctx, id); err != nil {
+	err := waitGone(ctx, id)
+	if err == nil && elsewhere(id) {
+		err = askLane(dir)
+	}
+	if err != nil {
 		return engine.WorkerExit{}, fmt.Errorf("wait for shim %d: %w", id.PID, err)
 	}
 	exit, found, err := readExit(dir)
@@ -46,6 +51,22 @@ func waitGone(ctx context.Context, id lanes.Identity) error {
 		return err
 	}
 	return errors.Join(g.wait(ctx), g.close())
+}
+
+// askLane is for shims whose process can't be seen from here: who lives holds the lane's lock.
+func askLane(dir string) error {
+	var spec engine.WorkerSpec
+	if err := readJSON(filepath.Join(dir, specFile), &spec); err != nil {
+		return err
+	}
+	l, err := lockLane(spec.LaneLock)
+	if errors.Is(err, engine.ErrLaneBusy) {
+		return fmt.Errorf("%w, in another pid namespace; continue the batch there", err)
+	}
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 // Terminate implements engine.Workers. A shim that is gone already is no error.
