@@ -184,13 +184,13 @@ func TestW53_LogStaysBounded(t *testing.T) {
 		pages.Go(func() {
 			for !done.Load() {
 				_ = s.View(t.Context(), func(r engine.Reader) error {
-					_, err := r.Events(t.Context(), engine.EventFilter{Limit: 20})
+					_, err := r.Events(t.Context(), engine.EventFilter{Limit: 2})
 					return err
 				})
 			}
 		})
 	}
-	largest := write(64 << 20)
+	largest := write(3 * walLimit)
 	done.Store(true)
 	pages.Wait()
 	if largest > 2*walLimit {

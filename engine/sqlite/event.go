@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"ferrox/engine"
 	"ferrox/lanes"
@@ -16,7 +17,9 @@ var events = newTable("event", "events", 1, "seq at batch type task lane ref nam
 	})
 
 // appendEvent leaves seq to the database, which gives rising numbers because writers go one after the other.
-var appendEvent = insertText(events.name, events.columns[1:]) + " RETURNING seq"
+var appendEvent = sync.OnceValue(func() string {
+	return insertText(events.name, events.texts().columns[1:]) + " RETURNING seq"
+})
 
 func (r *reader) Events(ctx context.Context, f engine.EventFilter) ([]lanes.Event, error) {
 	q := &filter{}
@@ -35,6 +38,6 @@ func (r *reader) Events(ctx context.Context, f engine.EventFilter) ([]lanes.Even
 }
 
 func (t *tx) AppendEvent(ctx context.Context, e lanes.Event) (int64, error) {
-	seq, _, err := t.returned(ctx, "write event "+e.Name, appendEvent, events.fields(&e)[1:]...)
+	seq, _, err := t.returned(ctx, "write event "+e.Name, appendEvent(), events.fields(&e)[1:]...)
 	return seq, err
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"ferrox/engine"
 	"ferrox/lanes"
@@ -24,14 +25,16 @@ func (r *reader) PendingRequests(ctx context.Context) ([]lanes.Request, error) {
 }
 
 // putRequest completes a row that waits; what was asked and when stays as it was.
-var putRequest = insertText(requests.name, requests.columns) + ` ON CONFLICT (id) DO UPDATE
+var putRequest = sync.OnceValue(func() string {
+	return insertText(requests.name, requests.texts().columns) + ` ON CONFLICT (id) DO UPDATE
 	SET done = excluded.done, exit = excluded.exit, answer = excluded.answer, done_at = excluded.done_at
 	WHERE requests.done = 0 AND excluded.done = 1 RETURNING seq`
+})
 
 // PutRequest refuses a second request of the same id that is not done with ErrConflict too: the first one is waiting.
 func (t *tx) PutRequest(ctx context.Context, r lanes.Request) error {
 	attempt := "write request " + r.ID
-	_, found, err := t.returned(ctx, attempt, putRequest, requests.fields(&r)...)
+	_, found, err := t.returned(ctx, attempt, putRequest(), requests.fields(&r)...)
 	if err != nil {
 		return err
 	}

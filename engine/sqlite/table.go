@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"ferrox/engine"
 )
@@ -13,12 +14,16 @@ import (
 // table ties a record type to its table. fields returns pointers to the record's fields in the order of the columns; the
 // same pointers are bound when writing and scanned into when reading, so the two cannot drift apart.
 type table[R any] struct {
-	kind    string // for people: "hold"
-	name    string
-	columns []string
-	keys    int // the first columns are the key
-	fields  func(*R) []any
+	kind   string // for people: "hold"
+	name   string
+	keys   int // the first columns are the key
+	fields func(*R) []any
+	texts  func() texts // built at first use: every start pays for what is built before main
+}
 
+// texts are the statements of a table.
+type texts struct {
+	columns []string
 	selects string
 	inserts string
 	updates string // only where the last column is version
@@ -26,11 +31,15 @@ type table[R any] struct {
 
 // newTable describes a table. columns are separated by blanks.
 func newTable[R any](kind, name string, keys int, columns string, fields func(*R) []any) *table[R] {
-	t := &table[R]{kind: kind, name: name, columns: strings.Fields(columns), keys: keys, fields: fields}
-	t.selects = "SELECT " + strings.Join(t.columns, ", ") + " FROM " + name
-	t.inserts = insertText(name, t.columns) + " ON CONFLICT DO NOTHING"
-	t.updates = t.updateText()
-	return t
+	return &table[R]{kind: kind, name: name, keys: keys, fields: fields, texts: sync.OnceValue(func() texts {
+		names := strings.Fields(columns)
+		return texts{
+			columns: names,
+			selects: "SELECT " + strings.Join(names, ", ") + " FROM " + name,
+			inserts: insertText(name, names) + " ON CONFLICT DO NOTHING",
+			updates: updateText(name, names[:keys], names[keys:]),
+		}
+	})}
 }
 
 // insertText returns an INSERT of one row.
@@ -44,21 +53,18 @@ func insertText(name string, columns []string) string {
 
 // updateText returns the compare-and-set. Numbers appear in rising order, because SQLite numbers parameters by their first
 // appearance; the key comes last.
-func (t *table[R]) updateText() string {
+func updateText(name string, keys, others []string) string {
 	var b strings.Builder
-	b.WriteString("UPDATE " + t.name + " SET ")
-	n := 0
-	for i, c := range t.columns[t.keys:] {
-		n++
+	b.WriteString("UPDATE " + name + " SET ")
+	for i, c := range others {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "%s = $%d", c, n)
+		fmt.Fprintf(&b, "%s = $%d", c, i+1)
 	}
-	fmt.Fprintf(&b, " WHERE version = $%d - 1", n)
-	for _, c := range t.columns[:t.keys] {
-		n++
-		fmt.Fprintf(&b, " AND %s = $%d", c, n)
+	fmt.Fprintf(&b, " WHERE version = $%d - 1", len(others))
+	for i, c := range keys {
+		fmt.Fprintf(&b, " AND %s = $%d", c, len(others)+i+1)
 	}
 	return b.String()
 }
@@ -83,7 +89,7 @@ func find[R any](ctx context.Context, r *reader, t *table[R], f *filter, tail st
 	if err := r.usable(ctx, attempt); err != nil {
 		return nil, err
 	}
-	rows, err := r.session.query(t.selects+f.text()+tail, f.args...)
+	rows, err := r.session.query(t.texts().selects+f.text()+tail, f.args...)
 	if err != nil {
 		return nil, r.fail(explain(attempt, err))
 	}
@@ -126,9 +132,9 @@ func put[R any](ctx context.Context, t *tx, tab *table[R], record *R, version *i
 	expected := *version
 	*version++
 
-	text, args := tab.inserts, tab.fields(record)
+	text, args := tab.texts().inserts, tab.fields(record)
 	if expected != 0 {
-		text, args = tab.updates, append(args[tab.keys:len(args):len(args)], args[:tab.keys]...)
+		text, args = tab.texts().updates, append(args[tab.keys:len(args):len(args)], args[:tab.keys]...)
 	}
 	n, err := t.session.exec(text, args...)
 	if err != nil {
@@ -155,7 +161,7 @@ func add[R any](ctx context.Context, t *tx, tab *table[R], record *R, id string)
 	if err := t.usable(ctx, attempt); err != nil {
 		return err
 	}
-	n, err := t.session.exec(tab.inserts, tab.fields(record)...)
+	n, err := t.session.exec(tab.texts().inserts, tab.fields(record)...)
 	if err != nil {
 		return t.fail(explain(attempt, err))
 	}
