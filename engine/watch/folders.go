@@ -3,7 +3,6 @@ package watch
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,8 +11,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// attempts bounds how often a folder is armed again because its ancestors appeared meanwhile. Polling does the rest.
-const attempts = 8
+// rounds bounds how often catchUp goes on because arming changed other watches. A path has seldom more parts that are
+// missing; polling does the rest.
+const rounds = 16
 
 // folders knows what is watched and keeps it armed. Beside each folder its guard is armed: its parent, or the nearest
 // ancestor that is there, which tells when the folder appears, goes or is replaced.
@@ -71,10 +71,11 @@ func (f *folders) event(e fsnotify.Event) {
 	}
 }
 
-// catchUp arms again what is below the paths whose watch came or went. fsnotify tells nothing of a folder's own end while
+// catchUp arms again what is below the paths whose watch came or went. Parts of a path may have been made before their
+// guard was armed. And fsnotify tells nothing of a folder's own end while
 // its parent is watched, and nothing of a parent that is not watched any more: around such a change an end is lost.
 func (f *folders) catchUp() {
-	for range attempts {
+	for range rounds {
 		if len(f.shaken) == 0 {
 			return
 		}
@@ -102,18 +103,11 @@ func (f *folders) watched(dir string) bool {
 	return ok
 }
 
-// arm watches dir's guard and then dir: in this order, a folder made in between is told by the guard.
+// arm watches dir's guard and then dir: in this order, a folder made in between is told by the guard. What was made
+// before a new guard was armed is found by catchUp.
 func (f *folders) arm(dir string) {
-	var err error
-	for range attempts {
-		guard := f.climb(dir)
-		f.stand(dir, guard)
-		err = f.add(dir)
-		if guard == "" || guard == filepath.Dir(dir) || !exists(step(guard, dir)) {
-			break
-		}
-	}
-	if err != nil && !missing(err) {
+	f.stand(dir, f.climb(dir))
+	if err := f.add(dir); err != nil && !missing(err) {
 		f.blind(err)
 	}
 }
@@ -179,22 +173,10 @@ func (f *folders) disarm(path string) {
 	}
 }
 
-// step is the child of guard on the way to dir.
-func step(guard, dir string) string {
-	rest := strings.TrimPrefix(strings.TrimPrefix(dir, guard), string(filepath.Separator))
-	first, _, _ := strings.Cut(rest, string(filepath.Separator))
-	return filepath.Join(guard, first)
-}
-
 // within reports whether dir is top or below it.
 func within(dir, top string) bool {
 	rest, ok := strings.CutPrefix(dir, top)
 	return ok && (rest == "" || rest[0] == filepath.Separator)
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // missing reports whether a path could not be armed because nothing is there yet.

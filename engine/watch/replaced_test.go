@@ -4,8 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
 // Except where polling is named, it is off: the replaced folder must be picked up by events alone.
@@ -100,6 +103,22 @@ func TestW49_NewFolderIsArmed(t *testing.T) {
 		settle(t, w)
 		finish(t, dir)
 		claimed(t, w, dir)
+	}
+}
+
+// A folder that went with its lane, unseen, is no longer watched where it is now.
+func TestW49_MovedAwayIsForgotten(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := mkdir(t, filepath.Join(root, "lane", "tasks", "TP-1"))
+	inner, err := fsnotify.NewWatcher()
+	must(t, err)
+	w := begin(t, drain(inner, inner.Events, inner.Errors), 20*time.Millisecond)
+	watch(t, w, dir)
+	must(t, os.Rename(filepath.Join(root, "lane"), filepath.Join(root, "old")))
+	told(t, w, nobody, 2)
+	if armed := inner.WatchList(); !slices.Equal(armed, []string{root}) {
+		t.Errorf("armed %q, want %q", armed, root)
 	}
 }
 
