@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func (f *file) settings(root node, s *Settings) {
 
 	for _, m := range o.unknown() {
 		text := "unknown key, ignored"
-		if n := nearest(m.key, o.known); n != "" {
+		if n := Nearest(m.key, o.known); n != "" {
 			text += "; did you mean \"" + n + "\"?"
 		}
 		m.warn("%s", text)
@@ -151,14 +152,16 @@ func (n node) gates(to *map[string]Gate) {
 		o.at("*").gate(&g)
 		return
 	}
+	gates := maps.Clone(*to)
 	for _, id := range o.order {
-		g := defaultGate()
+		g := Halting{Gates: gates}.Gate(id)
 		o.at(id).gate(&g)
-		if *to == nil {
-			*to = map[string]Gate{}
+		if gates == nil {
+			gates = map[string]Gate{}
 		}
-		(*to)[id] = g
+		gates[id] = g
 	}
+	*to = gates
 }
 
 func (n node) gate(g *Gate) {

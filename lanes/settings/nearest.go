@@ -2,8 +2,8 @@ package settings
 
 import "strings"
 
-// nearest returns the known word that is a typing error away from word, or "".
-func nearest(word string, known []string) string {
+// Nearest returns the known word that is a typing error away from word, or "".
+func Nearest(word string, known []string) string {
 	best, limit := "", max(2, len(word)/3)+1
 	for _, k := range known {
 		if d := distance(strings.ToLower(word), k); d < limit {

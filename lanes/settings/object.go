@@ -49,7 +49,7 @@ func (n node) problem(format string, args ...any) {
 
 // nearest adds to the last problem the word that was probably meant.
 func (f *file) nearest(word string, known []string) {
-	f.problems[len(f.problems)-1].Nearest = nearest(word, known)
+	f.problems[len(f.problems)-1].Nearest = Nearest(word, known)
 }
 
 func (n node) warn(format string, args ...any) {

@@ -20,13 +20,18 @@ const (
 // Parse reads a settings file. file is its name for messages only. On an error the settings are the zero value and the error
 // is a Problems that lists everything that is wrong.
 func Parse(name string, data []byte) (Settings, []Warning, error) {
+	return Overlay(Default(), name, data)
+}
+
+// Overlay reads a settings file over settings that stand already: objects merge, lists and single values replace, null leaves
+// what stands.
+func Overlay(s Settings, name string, data []byte) (Settings, []Warning, error) {
 	f := &file{name: name, data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
 	root, err := f.parse()
 	if err != nil {
 		return Settings{}, nil, err
 	}
 
-	s := Default()
 	f.settings(node{file: f, value: root}, &s)
 	slices.SortStableFunc(f.warnings, func(a, b Warning) int { return cmp.Compare(a.Line, b.Line) })
 	if len(f.problems) > 0 {
