@@ -1,0 +1,146 @@
+package verbs
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMain makes the test binary the program under test when it is called by that name.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "ferrox-tools" {
+		cwd, err := os.Getwd()
+		if err != nil {
+			panic(err)
+		}
+		if step := os.Getenv("VERBS_TEST_STEP"); step != "" {
+			os.Exit(testStep(step, cwd))
+		}
+		os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd))
+	}
+	os.Exit(m.Run())
+}
+
+// tool is a link to the test binary by the program's name.
+func tool(t testing.TB) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "ferrox-tools")
+	if err := os.Symlink(self, link); err != nil {
+		t.Fatal(err)
+	}
+	return link
+}
+
+// sandbox is an empty project outside any repository, and the program started in it.
+type sandbox struct {
+	t    testing.TB
+	dir  string
+	home string
+	tool string
+	env  []string
+}
+
+func newSandbox(t testing.TB) *sandbox {
+	t.Helper()
+	s := &sandbox{t: t, dir: t.TempDir(), home: t.TempDir(), tool: tool(t)}
+	s.write(".planning/.keep", "")
+	return s
+}
+
+func (s *sandbox) write(name, text string) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// read returns a file, or "" and false when it is not there.
+func (s *sandbox) read(name string) (string, bool) {
+	s.t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(name)))
+	if os.IsNotExist(err) {
+		return "", false
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(data), true
+}
+
+type ran struct {
+	exit   int
+	stdout string
+	stderr string
+}
+
+func (s *sandbox) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(s.tool, args...)
+	cmd.Dir = s.dir
+	for _, pair := range os.Environ() {
+		if !strings.HasPrefix(pair, "FERROX_") && !strings.HasPrefix(pair, "HOME=") && !strings.HasPrefix(pair, "GIT_") {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
+	cmd.Env = append(cmd.Env, "HOME="+s.home)
+	cmd.Env = append(cmd.Env, s.env...)
+	return cmd
+}
+
+// run starts the program with stdin and waits for it.
+func (s *sandbox) run(stdin string, args ...string) ran {
+	s.t.Helper()
+	cmd := s.command(args...)
+	var out, errOut bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errOut
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		s.t.Fatal(err)
+	}
+	return ran{cmd.ProcessState.ExitCode(), out.String(), errOut.String()}
+}
+
+// query runs a verb.
+func (s *sandbox) query(args ...string) ran {
+	s.t.Helper()
+	return s.run("", append([]string{"query"}, args...)...)
+}
+
+// ok runs a verb that must exit 0 and returns its answer.
+func (s *sandbox) ok(args ...string) map[string]any {
+	s.t.Helper()
+	r := s.query(args...)
+	if r.exit != 0 {
+		s.t.Fatalf("%q: exit %d: %s", args, r.exit, r.stderr)
+	}
+	return object(s.t, r.stdout)
+}
+
+// bad runs a verb that must fail and returns what it says.
+func (s *sandbox) bad(args ...string) string {
+	s.t.Helper()
+	r := s.query(args...)
+	if r.exit != 1 || r.stdout != "" {
+		s.t.Fatalf("%q: exit %d, stdout %q; want 1 and nothing", args, r.exit, r.stdout)
+	}
+	return r.stderr
+}
+
+func object(t testing.TB, text string) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatalf("no JSON object: %q: %v", text, err)
+	}
+	return m
+}
