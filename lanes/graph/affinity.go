@@ -16,19 +16,28 @@ func Affinity(nodes []Node) [][]lanes.TaskID {
 	return groups
 }
 
+// groupNodes compares each task with the groups so far and joins those that it overlaps.
 func groupNodes(nodes []Node) [][]Node {
+	scopes := map[lanes.TaskID][]entry{}
+	for _, n := range nodes {
+		if n.Scoped {
+			scopes[n.ID] = newEntries(n.Scope)
+		}
+	}
+
 	var groups [][]Node
 	for _, n := range byID(nodes) {
 		joined := []Node{n}
 		groups = slices.DeleteFunc(groups, func(g []Node) bool {
-			if !slices.ContainsFunc(g, func(o Node) bool { return Overlaps(n, o) }) {
-				return false
+			meet := slices.ContainsFunc(g, func(o Node) bool { return anyMeets(scopes[n.ID], scopes[o.ID]) })
+			if meet {
+				joined = append(joined, g...)
 			}
-			joined = append(joined, g...)
-			return true
+			return meet
 		})
 		groups = append(groups, joined)
 	}
+
 	for i := range groups {
 		groups[i] = byID(groups[i])
 	}
@@ -57,7 +66,7 @@ func Seams(globs []string, nodes []Node) []Seam {
 	for _, glob := range globs {
 		seam := Seam{Glob: glob}
 		for _, n := range byID(nodes) {
-			if n.Scoped && anyMeets(n.Scope, []string{glob}) {
+			if n.Scoped && anyMeets(newEntries(n.Scope), []entry{newEntry(glob)}) {
 				seam.Tasks = append(seam.Tasks, n.ID)
 			}
 		}

@@ -12,26 +12,47 @@ import (
 // both ways.
 const metas = "*?[{"
 
+// entry is one path or glob of a scope in the form in which it is compared.
+type entry struct {
+	text  string // as normal gives it
+	glob  bool
+	fixed string // of a glob: the text before its first special character
+}
+
+func newEntry(written string) entry {
+	text := normal(written)
+	at := strings.IndexAny(text, metas)
+	if at < 0 {
+		return entry{text: text}
+	}
+	return entry{text: text, glob: true, fixed: text[:at]}
+}
+
+func newEntries(written []string) []entry {
+	entries := make([]entry, 0, len(written))
+	for _, w := range written {
+		entries = append(entries, newEntry(w))
+	}
+	return entries
+}
+
 // InScope reports whether a changed file is covered by one of the entries: it is the entry, lies below it, or matches it
 // as a glob, where * stays inside a folder and ** does not. Letter case counts.
 func InScope(entries []string, file string) bool {
 	file = normal(file)
-	return slices.ContainsFunc(entries, func(e string) bool { return covers(normal(e), file) })
+	return slices.ContainsFunc(entries, func(written string) bool { return newEntry(written).covers(file) })
 }
 
 // Overlaps reports whether two tasks may touch the same file, as far as their scopes tell. It rather says yes than no:
 // whenever a file is in both scopes, they overlap. A task without a declared scope overlaps nothing.
 func Overlaps(a, b Node) bool {
-	if !a.Scoped || !b.Scoped {
-		return false
-	}
-	return anyMeets(a.Scope, b.Scope)
+	return a.Scoped && b.Scoped && anyMeets(newEntries(a.Scope), newEntries(b.Scope))
 }
 
-func anyMeets(a, b []string) bool {
+func anyMeets(a, b []entry) bool {
 	for _, x := range a {
 		for _, y := range b {
-			if meets(normal(x), normal(y)) {
+			if x.meets(y) {
 				return true
 			}
 		}
@@ -80,8 +101,8 @@ func below(folder, file string) bool {
 	return folder == "" || file == folder || strings.HasPrefix(file, folder+"/")
 }
 
-func covers(entry, file string) bool {
-	return below(entry, file) || isGlob(entry) && matches(entry, file)
+func (e entry) covers(file string) bool {
+	return below(e.text, file) || e.glob && matches(e.text, file)
 }
 
 // matches reports whether a glob matches a whole path. A malformed glob matches nothing.
@@ -90,37 +111,34 @@ func matches(glob, file string) bool {
 	return err == nil && ok
 }
 
-func isGlob(entry string) bool { return strings.ContainsAny(entry, metas) }
-
 // meets reports whether two entries may cover a common file.
-func meets(a, b string) bool {
-	if below(a, b) || below(b, a) {
-		return true
-	}
+func (e entry) meets(o entry) bool {
 	switch {
-	case isGlob(a) && isGlob(b):
-		x, y := fixed(a), fixed(b)
-		return strings.HasPrefix(x, y) || strings.HasPrefix(y, x)
-	case isGlob(a):
-		return reaches(a, b)
-	case isGlob(b):
-		return reaches(b, a)
+	case e.glob && o.glob:
+		return either(e.fixed, o.fixed)
+	case below(e.text, o.text) || below(o.text, e.text):
+		return true
+	case e.glob:
+		return e.reaches(o.text)
+	case o.glob:
+		return o.reaches(e.text)
 	}
 	return false
 }
 
-// fixed is the text of a glob before its first special character.
-func fixed(glob string) string { return glob[:strings.IndexAny(glob, metas)] }
+// either reports whether one text begins with the other.
+func either(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
 // reaches reports whether a glob can match a path or something below it.
-func reaches(glob, file string) bool {
-	if strings.ContainsAny(glob, "{[") { // alternatives and classes may hold slashes
-		x, y := fixed(glob), file+"/"
-		return strings.HasPrefix(x, y) || strings.HasPrefix(y, x)
+func (e entry) reaches(file string) bool {
+	if !either(e.fixed, file+"/") {
+		return false
 	}
-	want := strings.Split(glob, "/")
-	have := strings.Split(file, "/")
-	for i, part := range have {
+	if strings.ContainsAny(e.text, "{[") { // alternatives and classes may hold slashes
+		return true
+	}
+	want := strings.Split(e.text, "/")
+	for i, part := range strings.Split(file, "/") {
 		switch {
 		case i == len(want):
 			return false // the glob ends above the path, and a glob covers nothing below what it matches

@@ -75,6 +75,7 @@ func TestOverlaps(t *testing.T) {
 		{"a/*.go", "b/*.go", false},
 		{"a/x*", "a/xy*", true},
 		{"*", "b/*.go", true},
+		{"a/[b/c]d", "a/bd", true},
 		{"app/[id]/page.tsx", "app/[id]/page.tsx", true},
 		{"app/[id]", "app/[id]/page.tsx", true},
 		{".", "x", true},

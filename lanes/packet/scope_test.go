@@ -19,6 +19,7 @@ func TestScope(t *testing.T) {
 		{"F192 remark after the code span", "- `a.go` (new)\n- `b.go` — bump of `yaml`\n", []string{"a.go", "b.go"}},
 		{"F192 words before the code span", "- Edit `a.go`\n", []string{"a.go"}},
 		{"code span only in a remark", "- New test files as needed (e.g., `x_test.go` for edges)\n", []string{"New test files as needed"}},
+		{"F192 remark before the code span", "- (new) `a.go`\n", []string{"a.go"}},
 		{"two code spans", "- `a.go`, `b.go` and `c.go`\n", []string{"a.go", "b.go", "c.go"}},
 		{"no code span, blanks included", "- my docs/read me (old).md\n- docs/**\n", []string{"my docs/read me (old).md", "docs/**"}},
 		{"double ticks", "- `` a`b.go ``\n", []string{"a`b.go"}},
