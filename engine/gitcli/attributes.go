@@ -100,28 +100,28 @@ func (m *merge) writeAttributes(ctx context.Context, scratch string, paths []str
 		names = append(names, name)
 		objects = append(objects, string(m.into)+":"+name)
 	}
-	blobs, err := m.repo.cat(ctx, objects)
+	found, err := m.repo.cat(ctx, objects)
 	if err != nil {
 		return err
 	}
-	return writeFiles(scratch, names, blobs)
+	return writeFiles(scratch, names, found)
 }
 
 // writeFiles writes what there is below dir, and nothing outside it.
-func writeFiles(dir string, names []string, blobs [][]byte) error {
+func writeFiles(dir string, names []string, found []object) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("open scratch folder: %w", err)
 	}
 	defer root.Close()
 	for i, name := range names {
-		if blobs[i] == nil {
+		if found[i].kind != "blob" {
 			continue
 		}
 		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 			return fmt.Errorf("write %s to a scratch folder: %w", name, err)
 		}
-		if err := root.WriteFile(name, blobs[i], 0o600); err != nil {
+		if err := root.WriteFile(name, found[i].data, 0o600); err != nil {
 			return fmt.Errorf("write %s to a scratch folder: %w", name, err)
 		}
 	}

@@ -122,14 +122,11 @@ func (r *Repo) Publish(ctx context.Context, p gates.Permit, branch string, next,
 	return r.publish(ctx, branch, next, old, p.Commit())
 }
 
-// publish checks that nothing gets lost (old and the lane's head are both reachable from next), that nobody stands on
-// the branch, that every new object is on disk, and then compares and swaps.
+// publish checks that nobody stands on the branch, that every new object is on disk, that nothing gets lost (next is
+// built on old and on the lane's head), and then compares and swaps.
 func (r *Repo) publish(ctx context.Context, branch string, next, old, lane lanes.Commit) error {
 	if err := errors.Join(checkBranch(branch), checkCommits(next, old, lane)); err != nil {
 		return fmt.Errorf("publish: %w", err)
-	}
-	if err := r.contains(ctx, next, old, lane); err != nil {
-		return fmt.Errorf("publish %s: %w", branch, err)
 	}
 	info, err := r.Branch(ctx, branch)
 	if err != nil {
@@ -141,27 +138,17 @@ func (r *Repo) publish(ctx context.Context, branch string, next, old, lane lanes
 	if info.CheckedOutIn != "" {
 		return fmt.Errorf("publish %s: %w in %s: switch that worktree to another branch", branch, engine.ErrRefCheckedOut, info.CheckedOutIn)
 	}
-	if err := r.sync(ctx, string(next), "--not", string(old)); err != nil {
+	seen, err := r.syncHistory(ctx, string(next), "--not", string(old))
+	if err != nil {
 		return fmt.Errorf("publish %s: %w", branch, err)
+	}
+	for _, c := range []lanes.Commit{old, lane} {
+		if next != old && !seen[c] {
+			return fmt.Errorf("publish %s: %s does not contain %s: compute the merge again", branch, next.Short(), c.Short())
+		}
 	}
 	if err := r.updateRef(ctx, "land "+lane.Short(), branches+branch, string(next), string(old)); err != nil {
 		return fmt.Errorf("publish %s: %w", branch, err)
-	}
-	return nil
-}
-
-// contains fails unless all the parts are reachable from whole.
-func (r *Repo) contains(ctx context.Context, whole lanes.Commit, parts ...lanes.Commit) error {
-	args := []string{"rev-list", "--max-count=1"}
-	for _, c := range parts {
-		args = append(args, string(c))
-	}
-	out, err := r.git(ctx, append(args, "^"+string(whole), "--")...)
-	if err != nil {
-		return err
-	}
-	if missing := strings.TrimSpace(string(out)); missing != "" {
-		return fmt.Errorf("%s does not contain %s: compute the merge again", whole.Short(), lanes.Commit(missing).Short())
 	}
 	return nil
 }

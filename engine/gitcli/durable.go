@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"ferrox/lanes"
 )
 
 // durable makes git wait for the disk with objects and refs of this call.
@@ -21,18 +23,37 @@ const syncers = 8
 // sync puts the loose objects that the revisions name on disk. A worker's git writes them without waiting, so what a ref
 // is about to promise could be empty files after a power cut. Packs are flushed by git itself.
 func (r *Repo) sync(ctx context.Context, revs ...string) error {
-	out, err := r.git(ctx, append(append([]string{"rev-list", "--objects", "--no-object-names"}, revs...), "--")...)
+	_, err := r.syncHistory(ctx, revs...)
+	return err
+}
+
+// syncHistory is sync that also returns every commit it saw: those that are new, and the parents of those.
+func (r *Repo) syncHistory(ctx context.Context, revs ...string) (map[lanes.Commit]bool, error) {
+	out, err := r.git(ctx, append(append([]string{"rev-list", "--objects", "--parents", "--no-object-names"}, revs...), "--")...)
 	if err != nil {
-		return fmt.Errorf("list new objects: %w", err)
+		return nil, fmt.Errorf("list new objects: %w", err)
 	}
+	seen := map[lanes.Commit]bool{}
+	var oids []string
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line) // a commit and its parents, or another object alone
+		if len(f) == 0 || !isOID(f[0]) {
+			continue
+		}
+		oids = append(oids, f[0])
+		for _, oid := range f {
+			seen[lanes.Commit(oid)] = true
+		}
+	}
+	return seen, r.flushObjects(oids)
+}
+
+func (r *Repo) flushObjects(oids []string) error {
 	objects := filepath.Join(r.common, "objects")
 	folders := map[string]bool{}
 	var g errgroup.Group
 	g.SetLimit(syncers)
-	for oid := range strings.FieldsSeq(string(out)) {
-		if !isOID(oid) {
-			continue
-		}
+	for _, oid := range oids {
 		folders[oid[:2]] = true
 		g.Go(func() error { return flush(filepath.Join(objects, oid[:2], oid[2:])) })
 	}

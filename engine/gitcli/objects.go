@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -46,20 +44,28 @@ func (r *Repo) Blobs(ctx context.Context, oids []string) ([][]byte, error) {
 			return nil, fmt.Errorf("read objects: %w: %q is not a full object id", engine.ErrNoSuchRevision, oid)
 		}
 	}
-	blobs, err := r.cat(ctx, oids)
+	objects, err := r.cat(ctx, oids)
 	if err != nil {
 		return nil, fmt.Errorf("read objects: %w", err)
 	}
-	for i, b := range blobs {
-		if b == nil {
+	blobs := make([][]byte, len(objects))
+	for i, o := range objects {
+		if o.kind == "" {
 			return nil, fmt.Errorf("read objects: %w: %s", engine.ErrNoSuchRevision, oids[i])
 		}
+		blobs[i] = o.data
 	}
 	return blobs, nil
 }
 
-// cat reads the named objects, nil for one that is not there.
-func (r *Repo) cat(ctx context.Context, names []string) ([][]byte, error) {
+// object is one object as git stores it.
+type object struct {
+	kind string // blob, tree, commit or tag; "" when there is no such object
+	data []byte
+}
+
+// cat reads the named objects.
+func (r *Repo) cat(ctx context.Context, names []string) ([]object, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -67,28 +73,27 @@ func (r *Repo) cat(ctx context.Context, names []string) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	blobs := make([][]byte, len(names))
+	objects := make([]object, len(names))
 	for i, name := range names {
-		if blobs[i], out, err = nextObject(out, name); err != nil {
+		if objects[i], out, err = nextObject(out, name); err != nil {
 			return nil, err
 		}
 	}
-	return blobs, nil
+	return objects, nil
 }
 
 // nextObject takes one answer of cat-file off the front: "<name> missing", or "<oid> <type> <size>" and the content.
-func nextObject(out []byte, name string) (data, rest []byte, err error) {
+func nextObject(out []byte, name string) (object, []byte, error) {
 	if rest, ok := bytes.CutPrefix(out, []byte(name+" missing\n")); ok {
-		return nil, rest, nil
+		return object{}, rest, nil
 	}
 	header, rest, _ := bytes.Cut(out, []byte("\n"))
-	f := strings.Fields(string(header))
-	if len(f) == 3 {
+	if f := strings.Fields(string(header)); len(f) == 3 {
 		if size, err := strconv.Atoi(f[2]); err == nil && size < len(rest) {
-			return rest[:size:size], rest[size+1:], nil
+			return object{kind: f[1], data: rest[:size:size]}, rest[size+1:], nil
 		}
 	}
-	return nil, nil, fmt.Errorf("read object %q: git's answer %q is not understood", name, header)
+	return object{}, nil, fmt.Errorf("read object %q: git's answer %q is not understood", name, header)
 }
 
 // CommitFiles makes a commit on top of parent with files put in.
@@ -105,90 +110,6 @@ func (r *Repo) CommitFiles(ctx context.Context, parent lanes.Commit, files []eng
 		return "", fmt.Errorf("commit files on %s: %w", parent.Short(), err)
 	}
 	return commit, nil
-}
-
-// put returns the tree with files put in, through an index of its own.
-func (r *Repo) put(ctx context.Context, tree string, files []engine.File) (string, error) {
-	if err := checkFiles(files); err != nil {
-		return "", err
-	}
-	scratch, err := os.MkdirTemp("", "ferrox-index-")
-	if err != nil {
-		return "", fmt.Errorf("make a scratch folder: %w", err)
-	}
-	defer os.RemoveAll(scratch)
-
-	oids, err := r.hash(ctx, scratch, files)
-	if err != nil {
-		return "", err
-	}
-	index := filepath.Join(scratch, "index")
-	if _, err := r.run(ctx, call{args: []string{"read-tree", tree}, index: index}); err != nil {
-		return "", err
-	}
-	_, err = r.run(ctx, call{args: []string{"update-index", "-z", "--index-info"}, index: index, stdin: indexInfo(files, oids, width(tree))})
-	if err != nil {
-		return "", err
-	}
-	return r.writeTree(ctx, index)
-}
-
-func (r *Repo) writeTree(ctx context.Context, index string) (string, error) {
-	out, err := r.run(ctx, call{args: []string{"write-tree"}, index: index})
-	return strings.TrimSpace(string(out)), err
-}
-
-// hash writes the contents as blobs, all in one call, and returns their ids; "" for a file to remove.
-func (r *Repo) hash(ctx context.Context, scratch string, files []engine.File) ([]string, error) {
-	var names []string
-	for i, f := range files {
-		if f.Remove {
-			continue
-		}
-		name := filepath.Join(scratch, strconv.Itoa(i))
-		if err := os.WriteFile(name, f.Data, 0o600); err != nil {
-			return nil, fmt.Errorf("write %s to a scratch folder: %w", f.Path, err)
-		}
-		names = append(names, name)
-	}
-	oids := make([]string, len(files))
-	if len(names) == 0 {
-		return oids, nil
-	}
-	out, err := r.run(ctx, call{
-		args: []string{"hash-object", "-w", "--no-filters", "--stdin-paths"}, stdin: []byte(strings.Join(names, "\n") + "\n"),
-	})
-	if err != nil {
-		return nil, err
-	}
-	written := strings.Fields(string(out))
-	if len(written) != len(names) {
-		return nil, fmt.Errorf("write objects: git wrote %d of %d", len(written), len(names))
-	}
-	for i, f := range files {
-		if !f.Remove {
-			oids[i], written = written[0], written[1:]
-		}
-	}
-	return oids, nil
-}
-
-// width is the length of an object id where tree comes from: "<oid>" or "<oid>^{tree}".
-func width(tree string) int {
-	oid, _, _ := strings.Cut(tree, "^")
-	return len(oid)
-}
-
-func indexInfo(files []engine.File, oids []string, width int) []byte {
-	var b bytes.Buffer
-	for i, f := range files {
-		if f.Remove {
-			fmt.Fprintf(&b, "0 %s\t%s\x00", strings.Repeat("0", width), f.Path)
-			continue
-		}
-		fmt.Fprintf(&b, "%s %s\t%s\x00", f.Mode, oids[i], f.Path)
-	}
-	return b.Bytes()
 }
 
 // commitSpec is a commit to make.
