@@ -12,8 +12,13 @@ var batches = newTable("batch", "batches", 1,
 	func(b *lanes.Batch) []any {
 		return []any{
 			&b.ID, &b.Phase, &b.Cause, &b.Why, &b.Pausing, &b.Base, &b.BaseRef, &b.Integration, &b.Head, &b.LaneLimit,
-			&b.LanesDir, &b.Worker, span{&b.HoldTimeout}, &b.ReviewLevel,
-			&b.Settings, &b.SettingsDigest, &b.SignersDigest, instant{&b.CreatedAt}, instant{&b.EndedAt}, &b.Version,
+			&b.LanesDir, &b.Worker,
+			span{&b.HoldTimeout},
+			&b.ReviewLevel,
+			&b.Settings, &b.SettingsDigest, &b.SignersDigest,
+			instant{&b.CreatedAt},
+			instant{&b.EndedAt},
+			&b.Version,
 		}
 	})
 

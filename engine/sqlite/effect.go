@@ -14,7 +14,8 @@ var effects = newTable("effect", "effects", 1,
 	func(e *lanes.Effect) []any {
 		return []any{
 			&e.Key, &e.Batch, &e.Kind, &e.Task, &e.Lane, &e.Payload, &e.State, &e.Outcome,
-			instant{&e.CreatedAt}, instant{&e.SettledAt},
+			instant{&e.CreatedAt},
+			instant{&e.SettledAt},
 		}
 	})
 

@@ -15,10 +15,16 @@ var holds = newTable("hold", "holds", 1,
 	func(h *hold.Record) []any {
 		return []any{
 			&h.ID, &h.Batch, &h.Task, &h.Lane, &h.Run, &h.Gate, &h.Question, &h.State, &h.ReservedFor,
-			instant{&h.OpenedAt}, instant{&h.Deadline}, instant{&h.ExpiredAt},
+			instant{&h.OpenedAt},
+			instant{&h.Deadline},
+			instant{&h.ExpiredAt},
 			&h.Ruling, &h.RulingVerdict, &h.RulingText, &h.RulingRole, &h.RulingBy, &h.RulingHead, &h.RulingSigned,
-			instant{&h.RuledAt}, &h.Delivery, &h.DeliveryRun, instant{&h.AcknowledgedAt}, instant{&h.NotedAt},
-			instant{&h.CancelledAt}, &h.CancelReason, &h.Version,
+			instant{&h.RuledAt},
+			&h.Delivery, &h.DeliveryRun,
+			instant{&h.AcknowledgedAt},
+			instant{&h.NotedAt},
+			instant{&h.CancelledAt},
+			&h.CancelReason, &h.Version,
 		}
 	})
 

@@ -13,8 +13,14 @@ var leases = newTable("lease", "leases", 1,
 	"fence owner_pid owner_start owner_boot owner_pidns batch taken_at ended_at reason",
 	func(l *lanes.Lease) []any {
 		return []any{
-			&l.Fence, &l.Owner.PID, unsigned{&l.Owner.Start}, &l.Owner.Boot, unsigned{&l.Owner.PIDNS}, &l.Batch,
-			instant{&l.TakenAt}, instant{&l.EndedAt}, &l.Reason,
+			&l.Fence, &l.Owner.PID,
+			unsigned{&l.Owner.Start},
+			&l.Owner.Boot,
+			unsigned{&l.Owner.PIDNS},
+			&l.Batch,
+			instant{&l.TakenAt},
+			instant{&l.EndedAt},
+			&l.Reason,
 		}
 	})
 

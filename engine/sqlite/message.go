@@ -13,7 +13,8 @@ var messages = newTable("message", "messages", 1,
 	func(m *mailbox.Message) []any {
 		return []any{
 			&m.ID, &m.Batch, &m.Task, &m.Lane, &m.Type, &m.Role, &m.By, &m.ReplyTo, &m.Gate, &m.Verdict, &m.Text, &m.Head,
-			&m.Signed, &m.Reserved, instant{&m.CreatedAt},
+			&m.Signed, &m.Reserved,
+			instant{&m.CreatedAt},
 		}
 	})
 

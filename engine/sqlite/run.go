@@ -13,9 +13,17 @@ var runs = newTable("run", "runs", 1,
 	func(r *lanes.Run) []any {
 		return []any{
 			&r.ID, &r.Batch, &r.Task, &r.Lane, &r.Iteration, &r.State, &r.Dir, &r.Token,
-			&r.Shim.PID, unsigned{&r.Shim.Start}, &r.Shim.Boot, unsigned{&r.Shim.PIDNS}, &r.WorkerPID,
-			instant{&r.StartedAt}, instant{&r.EndedAt}, &r.ExitCode, &r.Signal, &r.Failure, &r.EndedBy, &r.HeadBefore,
-			&r.DoneBefore, list[lanes.MessageID]{&r.Rulings}, &r.OpenedHold, &r.Outcome, &r.Version,
+			&r.Shim.PID,
+			unsigned{&r.Shim.Start},
+			&r.Shim.Boot,
+			unsigned{&r.Shim.PIDNS},
+			&r.WorkerPID,
+			instant{&r.StartedAt},
+			instant{&r.EndedAt},
+			&r.ExitCode, &r.Signal, &r.Failure, &r.EndedBy, &r.HeadBefore,
+			&r.DoneBefore,
+			list[lanes.MessageID]{&r.Rulings},
+			&r.OpenedHold, &r.Outcome, &r.Version,
 		}
 	})
 

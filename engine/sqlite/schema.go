@@ -24,7 +24,7 @@ func (s *Store) prepare(ctx context.Context, migrate bool) error {
 		// Perhaps not in WAL mode: the writer's connection changes that, a reader cannot.
 		version, err = s.schemaOfWriter(ctx)
 	case errors.Is(err, fs.ErrNotExist) && migrate:
-		err = os.MkdirAll(filepath.Dir(s.path), 0o755)
+		err = makeFolder(filepath.Dir(s.path))
 	}
 	if err != nil {
 		return err
@@ -51,8 +51,11 @@ func mismatch(version int64) error {
 // schema reads the number of the last migration through a reader, which changes nothing.
 func (s *Store) schema(ctx context.Context) (int64, error) {
 	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%w; start the engine with `ferrox run` first", err)
+	}
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%w (%w); make it readable", engine.ErrDisk, err)
 	}
 	if info.Size() == 0 {
 		return 0, nil
@@ -128,6 +131,13 @@ func (s *Store) migrate(ctx context.Context) error {
 		return explain("migrate", err)
 	}
 	return syncFolder(filepath.Dir(s.path))
+}
+
+func makeFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make folder %s: %w (%w); make the folder above it writable", dir, engine.ErrDisk, err)
+	}
+	return nil
 }
 
 // syncFolder makes names in a folder durable.

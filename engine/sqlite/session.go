@@ -73,6 +73,15 @@ func (s *session) number(text string, args ...any) (int64, error) {
 	return n, st.QueryRowContext(context.Background(), args...).Scan(&n)
 }
 
+// set runs a PRAGMA whose answer nobody needs. It is a query all the same: the driver leaves a statement that answers
+// unfinished when it is merely executed. What cannot be set stays as it is.
+func (s *session) set(format string, value any) {
+	rows, err := s.query(fmt.Sprintf("PRAGMA "+format, value))
+	if err == nil {
+		_ = rows.Close()
+	}
+}
+
 // raw hands the driver's connection to fn.
 func (s *session) raw(fn func(*sqlite3.SQLiteConn) error) error {
 	return s.conn.Raw(func(c any) error {

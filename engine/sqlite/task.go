@@ -12,11 +12,21 @@ var tasks = newTable("task", "tasks", 2,
 	retry_at started_at ended_at version`,
 	func(t *lanes.Task) []any {
 		return []any{
-			&t.Batch, &t.ID, &t.Seq, &t.Title, &t.Size, &t.Path, list[lanes.TaskID]{&t.DependsOn}, &t.Scoped,
-			list[string]{&t.Scope}, &t.ReviewLevel, list[lanes.GateFact]{&t.Gates}, &t.Finished,
+			&t.Batch, &t.ID, &t.Seq, &t.Title, &t.Size, &t.Path,
+			list[lanes.TaskID]{&t.DependsOn},
+			&t.Scoped,
+			list[string]{&t.Scope},
+			&t.ReviewLevel,
+			list[lanes.GateFact]{&t.Gates},
+			&t.Finished,
 			&t.State, &t.Lane, &t.Iteration, &t.Spent, &t.NoProgress, &t.StepsDone, &t.StepsTotal, &t.Boxes, &t.Empty,
-			&t.Authorized, &t.Merge, list[lanes.Reason]{&t.Reasons}, &t.Feedback,
-			instant{&t.RetryAt}, instant{&t.StartedAt}, instant{&t.EndedAt}, &t.Version,
+			&t.Authorized, &t.Merge,
+			list[lanes.Reason]{&t.Reasons},
+			&t.Feedback,
+			instant{&t.RetryAt},
+			instant{&t.StartedAt},
+			instant{&t.EndedAt},
+			&t.Version,
 		}
 	})
 

@@ -97,9 +97,9 @@ func (s *Store) cutLog(c *session) {
 	}
 	// What cannot be done now is tried again when the file has grown by a quarter of the limit.
 	s.nextCut = max(walLimit, size+walLimit/4)
-	_, _ = c.exec(fmt.Sprintf("PRAGMA busy_timeout = %d", cutTime.Milliseconds()))
-	_, _ = c.number("PRAGMA wal_checkpoint(TRUNCATE)")
-	_, _ = c.exec(fmt.Sprintf("PRAGMA busy_timeout = %d", s.patience.Milliseconds()))
+	c.set("busy_timeout = %d", cutTime.Milliseconds())
+	c.set("wal_checkpoint(%s)", "TRUNCATE")
+	c.set("busy_timeout = %d", s.patience.Milliseconds())
 	if s.logSize() < walLimit {
 		s.nextCut = walLimit
 	}
