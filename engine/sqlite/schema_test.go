@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"ferrox/engine"
@@ -199,4 +200,30 @@ func TestCurrentFileIsOpenedAtOnce(t *testing.T) {
 	path := newFile(t)
 	plain(t, path, "DELETE FROM goose_db_version WHERE version_id = 0") // goose would fail on that
 	newStoreAt(t, path, Options{Migrate: true})
+}
+
+// Starts that come together make one database between them.
+func TestFirstStartsTogether(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		path := filepath.Join(t.TempDir(), "ferrox.db")
+		var starts sync.WaitGroup
+		for n := range 4 {
+			starts.Go(func() {
+				s, err := Open(t.Context(), path, Options{Migrate: true})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer s.Close()
+				if err := appendNumber(t.Context(), s, "x", n, ""); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		starts.Wait()
+		if n := len(eventsOf(t, newStoreAt(t, path, Options{}))); n != 4 {
+			t.Errorf("%d events, want 4", n)
+		}
+	}
 }
