@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 		if step := os.Getenv("VERBS_TEST_STEP"); step != "" {
 			os.Exit(testStep(step, cwd))
 		}
+		if len(os.Args) > 2 && os.Args[2] == hookVerb {
+			os.Exit(runHook(cwd))
+		}
 		os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd))
 	}
 	os.Exit(m.Run())
@@ -77,6 +80,22 @@ func (s *sandbox) read(name string) (string, bool) {
 		s.t.Fatal(err)
 	}
 	return string(data), true
+}
+
+// git runs git in the sandbox, without the machine's own settings.
+func (s *sandbox) git(args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 type ran struct {

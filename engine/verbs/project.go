@@ -38,51 +38,55 @@ func (p *project) open(c *call) {
 // path is a place of the settings, joined under the project.
 func (p *project) path(name string) string { return filepath.Join(p.root, filepath.FromSlash(name)) }
 
+// load reads the settings and passes their warnings on.
 func (p *project) load(c *call) (settings.Settings, error) {
+	s, warnings, err := p.read(c.env, c.workstream)
+	for _, w := range warnings {
+		c.warn("%s", w)
+	}
+	return s, err
+}
+
+// read lays the settings files over each other: the project's, or the user's where there is no project at all, and the
+// workstream's.
+func (p *project) read(env func(string) string, workstream string) (settings.Settings, []settings.Warning, error) {
 	s := settings.Default()
-	for _, file := range p.files(c) {
-		if file.err != nil {
-			return s, file.err
-		}
-		data, err := os.ReadFile(file.path)
+	var all []settings.Warning
+	files, err := p.files(env, workstream)
+	if err != nil {
+		return s, nil, err
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return s, fmt.Errorf("read settings: %w", err)
+			return s, all, fmt.Errorf("read settings: %w", err)
 		}
-		var warnings []settings.Warning
-		s, warnings, err = settings.Overlay(s, file.path, data)
-		for _, w := range warnings {
-			c.warn("%s", w)
-		}
+		over, warnings, err := settings.Overlay(s, path, data)
+		all = append(all, warnings...)
 		if err != nil {
-			return s, err
+			return s, all, err
 		}
+		s = over
 	}
-	return s, nil
+	return s, all, nil
 }
 
-type settingsFile struct {
-	path string
-	err  error
-}
-
-// files lists the settings files, each over the ones before: the project's, or the user's where there is no project at all,
-// and the workstream's.
-func (p *project) files(c *call) []settingsFile {
-	files := []settingsFile{{path: p.path(configPath)}}
+func (p *project) files(env func(string) string, workstream string) ([]string, error) {
+	files := []string{p.path(configPath)}
 	if _, err := os.Stat(p.path(".planning")); errors.Is(err, fs.ErrNotExist) {
-		files = []settingsFile{{path: userDefaults(c.env)}}
+		files = []string{userDefaults(env)}
 	}
-	ws := c.workstream
-	if ws == "" {
-		return files
+	if workstream == "" {
+		return files, nil
 	}
-	if strings.ContainsAny(ws, `/\`) || strings.HasPrefix(ws, ".") {
-		return []settingsFile{{err: usageError{reason: reasonGlobal, text: fmt.Sprintf("--ws: %q is no workstream name; write a plain name", ws)}}}
+	if strings.ContainsAny(workstream, `/\\`) || strings.HasPrefix(workstream, ".") {
+		text := fmt.Sprintf("--ws: %q is no workstream name; write a plain name", workstream)
+		return nil, usageError{reason: reasonGlobal, text: text}
 	}
-	return append(files, settingsFile{path: p.path(".planning/workstreams/" + ws + "/config.json")})
+	return append(files, p.path(".planning/workstreams/"+workstream+"/config.json")), nil
 }
 
 func userDefaults(env func(string) string) string {
