@@ -142,10 +142,17 @@ func (r *Repo) publish(ctx context.Context, branch string, next, old, lane lanes
 	if err != nil {
 		return fmt.Errorf("publish %s: %w", branch, err)
 	}
+	if next == old { // a lane without commits of its own may need no merge commit
+		seen[old] = true
+		seen[lane], err = r.IsAncestor(ctx, lane, next)
+	}
 	for _, c := range []lanes.Commit{old, lane} {
-		if next != old && !seen[c] {
-			return fmt.Errorf("publish %s: %s does not contain %s: compute the merge again", branch, next.Short(), c.Short())
+		if err == nil && !seen[c] {
+			err = fmt.Errorf("%s does not contain %s: compute the merge again", next.Short(), c.Short())
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("publish %s: %w", branch, err)
 	}
 	if err := r.updateRef(ctx, "land "+lane.Short(), branches+branch, string(next), string(old)); err != nil {
 		return fmt.Errorf("publish %s: %w", branch, err)

@@ -141,6 +141,9 @@ func TestPublish(t *testing.T) {
 		if err := f.repo.publish(ctx, "ferrox/b/integration", merged, f.base, other); err == nil {
 			t.Error("a merge that does not contain the lane was published")
 		}
+		if err := f.repo.publish(ctx, "ferrox/b/integration", f.base, f.base, lane); err == nil {
+			t.Error("the old head was published as a merge of the lane")
+		}
 		if err := f.repo.publish(ctx, "ferrox/b/integration", lane, other, lane); err == nil {
 			t.Error("a move that drops the old head was published")
 		}
@@ -175,9 +178,11 @@ func TestPublish(t *testing.T) {
 		}
 	})
 	t.Run("a symbolic branch moves nothing else", func(t *testing.T) {
-		f.git(f.dir, "symbolic-ref", "refs/heads/alias", "refs/heads/ferrox/b/lane-2")
-		if err := f.repo.publish(ctx, "alias", other, other, other); err == nil && f.at(f.dir, "ferrox/b/lane-2") != other {
-			t.Error("the target of a symbolic branch moved")
+		free := f.merge(f.base, other).Commit
+		f.git(f.dir, "branch", "free", string(f.base))
+		f.git(f.dir, "symbolic-ref", "refs/heads/alias", "refs/heads/free")
+		if err := f.repo.publish(ctx, "alias", free, f.base, other); err != nil || f.at(f.dir, "alias") != free || f.at(f.dir, "free") != f.base {
+			t.Errorf("the target of a symbolic branch moved, or: %v", err)
 		}
 	})
 }

@@ -136,7 +136,7 @@ func (r *Repo) commitTree(ctx context.Context, s commitSpec) (lanes.Commit, erro
 	}
 	c.args = append(args, "-F", "-", s.tree)
 	out, err := r.run(ctx, c)
-	if err != nil && s.sign {
+	if err != nil && s.sign && ctx.Err() == nil {
 		return "", fmt.Errorf("%w: check git's signing settings, or switch runner.sign off: %w", engine.ErrSigning, err)
 	}
 	return lanes.Commit(strings.TrimSpace(string(out))), err

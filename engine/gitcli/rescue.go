@@ -13,10 +13,7 @@ import (
 	"ferrox/lanes"
 )
 
-const (
-	rescues = "refs/ferrox/rescue/"
-	spool   = ".ferrox/"
-)
+const rescues = "refs/ferrox/rescue/"
 
 // Rescue puts everything of a worktree that git would lose under a ref: head, index, changes, untracked files, and the
 // commits of an operation that is under way. Worktree and index are only read, and no lock of theirs is taken.
@@ -69,11 +66,11 @@ func (s *rescue) save(ctx context.Context, ref string) (engine.Rescue, error) {
 		return engine.Rescue{}, err
 	}
 	got := engine.Rescue{Ref: ref}
-	paths, err := s.sort(st, &got)
+	found, err := s.sort(st, &got)
 	if err != nil {
 		return got, err
 	}
-	tree, err := s.worktreeTree(ctx, paths)
+	tree, err := s.worktreeTree(ctx, found)
 	if err != nil {
 		return got, err
 	}
@@ -90,24 +87,31 @@ func (s *rescue) save(ctx context.Context, ref string) (engine.Rescue, error) {
 	return got, s.publish(ctx, ref, st.branch, got.Commit)
 }
 
+// paths are what a worktree holds that its index does not.
+type paths struct {
+	present []string
+	deleted []string
+}
+
 // sort splits the status into paths to take in and what is only listed.
-func (s *rescue) sort(st worktreeStatus, got *engine.Rescue) ([]string, error) {
-	var paths []string
+func (s *rescue) sort(st worktreeStatus, got *engine.Rescue) (paths, error) {
+	var p paths
 	for _, e := range st.entries {
 		switch {
 		case e.ignored:
 			got.Ignored = append(got.Ignored, e.Path)
+		case e.Code[1] == 'D':
+			p.deleted = append(p.deleted, e.Path)
 		case e.Code != "??":
-			paths = append(paths, e.Path)
+			p.present = append(p.present, e.Path)
 			if e.inside {
 				s.missing = append(s.missing, e.Path)
 				got.Ignored = append(got.Ignored, e.Path+"/")
 			}
-		case strings.HasPrefix(e.Path, spool):
 		case strings.HasSuffix(e.Path, "/"):
 			files, err := s.nested(e.Path)
 			if err != nil {
-				return nil, err
+				return p, err
 			}
 			got.Files = append(got.Files, files...)
 			got.Ignored = append(got.Ignored, e.Path+".git")
@@ -116,7 +120,8 @@ func (s *rescue) sort(st worktreeStatus, got *engine.Rescue) ([]string, error) {
 			got.Files = append(got.Files, e.Path)
 		}
 	}
-	return append(paths, got.Files...), nil
+	p.present = append(p.present, got.Files...)
+	return p, nil
 }
 
 // nested lists the files of an untracked repository inside the worktree, which git shows as one folder.
@@ -144,96 +149,6 @@ func (s *rescue) nested(folder string) ([]string, error) {
 		return nil, fmt.Errorf("list files of the repository in %s: %w", folder, err)
 	}
 	return files, nil
-}
-
-// copyIndex returns a copy of the worktree's index; a file that is not there is an empty index to git.
-func (s *rescue) copyIndex(name string) (string, error) {
-	to := filepath.Join(s.scratch, name)
-	data, err := os.ReadFile(filepath.Join(s.gitDir, "index"))
-	if os.IsNotExist(err) {
-		return to, nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("copy the index: %w", err)
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		return "", fmt.Errorf("copy the index: %w", err)
-	}
-	return to, nil
-}
-
-// worktreeTree writes the tree of tracked changes and untracked files.
-func (s *rescue) worktreeTree(ctx context.Context, paths []string) (string, error) {
-	index, err := s.copyIndex("worktree")
-	if err != nil {
-		return "", err
-	}
-	if len(paths) > 0 {
-		_, err = s.repo.run(ctx, call{
-			cwd: s.dir, gitDir: s.gitDir, workTree: s.dir, index: index, config: durable(),
-			args:  []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"},
-			stdin: []byte(strings.Join(paths, "\x00") + "\x00"),
-		})
-		if err != nil {
-			return "", err
-		}
-	}
-	return s.writeTree(ctx, index)
-}
-
-func (s *rescue) writeTree(ctx context.Context, index string) (string, error) {
-	out, err := s.repo.run(ctx, call{cwd: s.dir, gitDir: s.gitDir, index: index, config: durable(), args: []string{"write-tree"}})
-	return strings.TrimSpace(string(out)), err
-}
-
-// indexCommit keeps the index when it holds something that neither the head nor the worktree has; "" otherwise.
-func (s *rescue) indexCommit(ctx context.Context, st worktreeStatus, worktree string) (lanes.Commit, error) {
-	staged := false
-	for _, e := range st.entries {
-		staged = staged || e.staged
-	}
-	if !staged {
-		return "", nil
-	}
-	index, err := s.copyIndex("staged")
-	if err != nil {
-		return "", err
-	}
-	if err := s.settle(ctx, index); err != nil {
-		return "", err
-	}
-	tree, err := s.writeTree(ctx, index)
-	if err != nil || tree == worktree {
-		return "", err
-	}
-	message := "index of " + filepath.Base(s.dir) + "\n"
-	return s.repo.commitTree(ctx, commitSpec{tree: tree, parents: distinct([]lanes.Commit{st.head}), message: message, at: s.at})
-}
-
-// settle takes conflicts out of a copied index, for no tree can hold them: our side stays, the others are in the
-// commits being merged.
-func (s *rescue) settle(ctx context.Context, index string) error {
-	out, err := s.repo.run(ctx, call{cwd: s.dir, gitDir: s.gitDir, workTree: s.dir, index: index, args: []string{"ls-files", "-u", "-z"}})
-	if err != nil || len(out) == 0 {
-		return err
-	}
-	var cleared, ours strings.Builder
-	for line := range strings.SplitSeq(string(out), "\x00") {
-		meta, path, ok := strings.Cut(line, "\t")
-		f := strings.Fields(meta) // mode, object, stage
-		if !ok || len(f) != 3 {
-			continue
-		}
-		fmt.Fprintf(&cleared, "0 %s\t%s\x00", strings.Repeat("0", len(f[1])), path)
-		if f[2] == "2" {
-			fmt.Fprintf(&ours, "%s %s\t%s\x00", f[0], f[1], path)
-		}
-	}
-	_, err = s.repo.run(ctx, call{
-		cwd: s.dir, gitDir: s.gitDir, workTree: s.dir, index: index,
-		args: []string{"update-index", "-z", "--index-info"}, stdin: []byte(cleared.String() + ours.String()),
-	})
-	return err
 }
 
 // operations are the files that name commits of a merge, rebase or pick under way.

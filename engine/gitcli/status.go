@@ -9,11 +9,14 @@ import (
 	"ferrox/lanes"
 )
 
+// spool is the folder in a worktree through which a worker without sockets talks to its shim.
+const spool = ".ferrox/"
+
 // statusEntry is one entry with the facts that only a rescue needs.
 type statusEntry struct {
 	engine.StatusEntry
 	staged  bool // the index differs from HEAD, or holds a conflict
-	inside  bool // a submodule with changes inside it, which no tree of this repository can hold
+	inside  bool // a submodule with commits or changes inside it, which no tree of this repository can hold
 	ignored bool
 }
 
@@ -65,6 +68,9 @@ func parseStatus(out string) (worktreeStatus, error) {
 		if err != nil {
 			return worktreeStatus{}, err
 		}
+		if e.Code == "??" && strings.HasPrefix(e.Path, spool) {
+			continue // ours, never counted
+		}
 		s.entries = append(s.entries, e)
 	}
 	return s, nil
@@ -94,7 +100,7 @@ func parseEntry(line string) (statusEntry, error) {
 		e.Code = f[1]
 		e.Submodule = strings.HasPrefix(f[2], "S")
 		e.staged = line[0] == 'u' || f[1][0] != '.'
-		e.inside = e.Submodule && strings.ContainsAny(f[2], "MU")
+		e.inside = e.Submodule && strings.ContainsAny(f[2], "CMU")
 	}
 	return e, nil
 }

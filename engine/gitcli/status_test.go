@@ -22,6 +22,7 @@ func TestStatus(t *testing.T) {
 	dir := f.lane("lane-1")
 	f.write(dir, odd, "2")
 	f.write(dir, "new/deep/file.txt", "untracked")
+	f.write(dir, ".ferrox/spool/1", "never counted")
 	f.write(dir, "staged.txt", "staged")
 	f.git(dir, "add", "staged.txt")
 	f.git(dir, "rm", "-q", "gone.txt")
