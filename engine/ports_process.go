@@ -48,6 +48,8 @@ type Workers interface {
 	Start(ctx context.Context, s WorkerSpec) (lanes.Identity, error)
 	// Find reads the identity that a shim recorded in a run's folder; false when it never got that far.
 	Find(dir string) (lanes.Identity, bool)
+	// Record reads the exit record of a run; false when there is none (yet).
+	Record(dir string) (WorkerExit, bool)
 	// Alive reports whether that very process is alive.
 	Alive(id lanes.Identity) bool
 	// Wait returns when the shim is gone, with the exit record it left; Lost is set when it left none.
@@ -57,6 +59,11 @@ type Workers interface {
 	// Sweep kills and, where it can, reaps processes that carry the token in their environment, and returns them. It is
 	// for shims that were killed themselves.
 	Sweep(ctx context.Context, token string) ([]string, error)
+	// LastOutput is when a run's worker last printed something; zero when it never did.
+	LastOutput(dir string) time.Time
+	// Command runs a short command of ours (set-up, verification) to its end in dir and returns the last part of its output.
+	// A command that does not exit with 0 is an error. Its process tree ends with ctx.
+	Command(ctx context.Context, dir string, argv, env []string) (output string, err error)
 	// DrainSpool hands every request left in a run's spool folder to fn, oldest first, and removes it once fn returned nil.
 	DrainSpool(ctx context.Context, spool, token string, fn func(WorkerRequest) (WorkerAnswer, error)) error
 }

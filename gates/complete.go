@@ -7,6 +7,7 @@ import (
 
 	"ferrox/hold"
 	"ferrox/lanes"
+	"ferrox/lanes/graph"
 )
 
 // Complete answers for every path on which a task could become complete, its lane merge, or its work be removed. It
@@ -29,6 +30,8 @@ func checks(p Path) []check {
 	switch p {
 	case PathClaim, PathResume, PathMerge:
 		return landing
+	case PathRecorded:
+		return []check{lease, aborted, holds, integration}
 	case PathSkip:
 		return []check{lease, aborted, holds, landed}
 	case PathRetry:
@@ -191,44 +194,20 @@ func reviews(f Facts) []lanes.Reason {
 	return reasons
 }
 
-// planning is the folder that no lane may change: settings, run-log and coordination state are the main checkout's.
-const planning = ".planning/"
-
+// ownership compares what the lane changed with what the task declared. The spool folder is ferrox's own and never lands.
 func ownership(f Facts) []lanes.Reason {
-	var reasons []lanes.Reason
+	bad := graph.Undeclared(graph.NodeOf(f.Task), f.Packets, f.Changed)
 	for _, path := range f.Changed {
-		if f.owns(path) {
-			continue
+		if strings.HasPrefix(path, ".ferrox/") && !slices.Contains(bad, path) {
+			bad = append(bad, path)
 		}
+	}
+	var reasons []lanes.Reason
+	for _, path := range bad {
 		reasons = append(reasons, one(lanes.CodeUndeclaredFiles, path, "operator",
 			"take it out of the lane, or declare it in the packet's File Scope", "the lane changed %s, which its File Scope does not declare", path)...)
 	}
 	return reasons
-}
-
-// owns reports whether the task may change a path: its own packet folder without PROMPT.md, and what its File Scope
-// declares; never the planning folder, and never another packet.
-func (f Facts) owns(path string) bool {
-	own := f.Task.Path + "/"
-	switch {
-	case strings.HasPrefix(path, planning):
-		return false
-	case path == own+"PROMPT.md":
-		return false
-	case strings.HasPrefix(path, own):
-		return true
-	case f.inOtherPacket(path):
-		return false
-	case !f.Task.Scoped:
-		return true
-	}
-	return InScope(f.Task.Scope, path)
-}
-
-func (f Facts) inOtherPacket(path string) bool {
-	return slices.ContainsFunc(f.Packets, func(dir string) bool {
-		return dir != f.Task.Path && strings.HasPrefix(path, dir+"/")
-	})
 }
 
 func integration(f Facts) []lanes.Reason {

@@ -9,6 +9,7 @@ type Path string
 const (
 	PathClaim    Path = "claim"    // a .DONE was found after a worker's tree had ended
 	PathResume   Path = "resume"   // recovery found a claim, or a half-done merge
+	PathRecorded Path = "recorded" // recovery found a merge in the branch that a permit had moved there
 	PathMerge    Path = "merge"    // ferrox merge
 	PathRetry    Path = "retry"    // ferrox retry
 	PathSkip     Path = "skip"     // ferrox skip

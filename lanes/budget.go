@@ -15,21 +15,24 @@ type Budget struct {
 
 // RunFacts is what a finished run came to.
 type RunFacts struct {
-	OpenedHold   bool   // it escalated
-	Interrupted  bool   // ferrox ended it for reasons of its own: park, pause, a lost shim
-	HeadMoved    bool   // the lane has commits that it did not have before
-	BoxesTicked  bool   // more boxes are ticked than before
-	Acknowledged bool   // it acknowledged a ruling
-	Claimed      bool   // it left a .DONE, whatever became of that
-	Failure      string // why the command could not be started
-	Signal       string // the signal that killed it, "" when it exited or when ferrox ended it
-	ExitCode     int
-	EndedBy      string // "" by itself
-	Tail         string // last output, for the record
+	OpenedHold     bool   // it escalated
+	Interrupted    bool   // ferrox ended it for reasons of its own: park, pause, a lost shim
+	HeadMoved      bool   // the lane has commits that it did not have before
+	BoxesTicked    bool   // more boxes are ticked than before
+	Acknowledged   bool   // it acknowledged a ruling
+	Unacknowledged string // hold whose ruling was in its prompt and was not acknowledged; "" for none
+	Claimed        bool   // it left a .DONE, whatever became of that
+	Failure        string // why the command could not be started
+	Signal         string // the signal that killed it, "" when it exited or when ferrox ended it
+	ExitCode       int
+	EndedBy        string // "" by itself
+	Tail           string // last output, for the record
 }
 
-// Did reports whether the run did anything.
-func (r RunFacts) Did() bool { return r.HeadMoved || r.BoxesTicked || r.Acknowledged }
+// Did reports whether the run did anything. One that left a ruling unacknowledged did not, whatever else it did.
+func (r RunFacts) Did() bool {
+	return r.Unacknowledged == "" && (r.HeadMoved || r.BoxesTicked || r.Acknowledged)
+}
 
 // Spend books a finished run that did not land on the task's budgets and says what follows: the task goes on (after
 // RetryAt), is stalled, or has failed. A run that opened a hold, or that ferrox interrupted, moves no budget.
@@ -67,6 +70,11 @@ func (b Budget) Spend(t Task, r RunFacts, now time.Time) (Task, Input) {
 func (b Budget) idle(t Task, r RunFacts) (Task, Input) {
 	reason := Reason{Code: CodeNoProgress, Ref: "no_progress_limit", Clears: "operator", Next: "ferrox output " + string(t.ID)}
 	reason.Text = fmt.Sprintf("%d runs in a row did nothing; the last one %s", t.NoProgress, r.how())
+	if r.Unacknowledged != "" {
+		reason.Code, reason.Ref, reason.Next = CodeHoldUnacknowledged, r.Unacknowledged, "ferrox retry "+string(t.ID)
+		reason.Text = fmt.Sprintf("%d runs in a row ended without acknowledging the ruling in their prompt", t.NoProgress)
+		return t.because(reason), Stall
+	}
 	if r.crashed() {
 		reason.Code = CodeWorkerFailed
 		if r.Tail != "" {

@@ -167,6 +167,20 @@ func TestWorkerThatClosesItsOutput(t *testing.T) {
 	}
 }
 
+// Somebody outside of the worker's tree has the pipe as well and keeps it.
+func TestOutputHeldOpenElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `echo $$ >pid; until test -e go; do sleep 0.01; done; echo bye`)
+	id := b.start()
+	held, err := os.OpenFile("/proc/"+b.see("pid", 1)[0]+"/fd/1", os.O_WRONLY, 0)
+	ok(t, err)
+	defer held.Close()
+	ok(t, os.WriteFile(b.tree("go"), nil, 0o600))
+	if exit := b.wait(id); exit.Code != 0 || exit.Tail != "bye\n" {
+		t.Errorf("exit = %+v", exit)
+	}
+}
+
 // A long-lived worker must not fill the process table.
 func TestOrphansAreReapedWhileTheWorkerRuns(t *testing.T) {
 	t.Parallel()

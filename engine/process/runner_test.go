@@ -181,9 +181,10 @@ func TestKilledShimIsLostAndSwept(t *testing.T) {
 		sh -c 'echo $$ >>pids; sleep 1000' &
 		env -i sh -c 'echo $$ >>pids; sleep 1000' &
 		setsid sh -c 'echo $$ >>pids; sleep 1000 & wait' &
+		(env -i sh -c 'echo $$ >>pids; sleep 1000; exit' &)
 		wait`)
 	id := b.start()
-	pids := b.see("pids", 4)
+	pids := b.see("pids", 5)
 	signalIdentity(t, id, unix.SIGKILL)
 	if exit := b.wait(id); !exit.Lost || exit.Code != -1 {
 		t.Errorf("exit = %+v", exit)

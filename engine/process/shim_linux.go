@@ -54,7 +54,6 @@ func takeReady() *os.File {
 	}
 	os.Unsetenv(readyEnv)
 	closeInherited(fd)
-	unix.CloseOnExec(fd)
 	return os.NewFile(uintptr(fd), "ready")
 }
 

@@ -13,6 +13,8 @@ func (c *checker) shell(st *state, args []string, stdin *string) *state {
 	for len(rest) > 0 {
 		a := rest[0]
 		switch {
+		case a == splitHole && stdin != nil:
+			return st.adopt(c.source(st.clone(), args, *stdin))
 		case onlyHole(a) && len(rest) > 1 || mayBeSeveral(a):
 			c.unreadable(args, "the options of the shell cannot be known from the line")
 			return st
@@ -100,7 +102,7 @@ func (c *checker) builtin(st *state, base string, args []string, stdin *string) 
 			return forget(st, rest[1:2]), true
 		}
 	case "source", ".":
-		return c.sourced(st, args), true
+		return c.sourced(st, args, stdin), true
 	case "set", "shift":
 		st = st.clone()
 		st.argsOK = false
@@ -187,8 +189,11 @@ func forget(st *state, names []string) *state {
 	return st
 }
 
-// sourced is a script read into this shell: not opened, and afterwards no variable is known.
-func (c *checker) sourced(st *state, args []string) *state {
+// sourced is a script read into this shell. A file is not opened, and afterwards no variable is known.
+func (c *checker) sourced(st *state, args []string, stdin *string) *state {
+	if len(args) > 1 && stdin != nil && (args[1] == "/dev/stdin" || args[1] == splitHole) {
+		return c.source(st, args, *stdin)
+	}
 	st = st.clone()
 	clear(st.vars)
 	return st

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -16,6 +17,9 @@ func (c *checker) call(st *state, x *syntax.CallExpr, stdin *string) (ok, fail *
 	}
 	alts := c.words(st, x.Args)
 	inner := c.assigns(st, x.Assigns)
+	if text := c.scriptFromProcess(st, x); text != nil {
+		stdin = text
+	}
 	for i, args := range alts {
 		o, f := c.run(inner.clone(), args, stdin)
 		if len(x.Assigns) > 0 {
@@ -70,7 +74,7 @@ func (c *checker) assigned(st *state, a *syntax.Assign) []string {
 	}
 	vals := c.text(st, a.Value)
 	for _, v := range vals {
-		if hasHole(v) {
+		if hasHole(v) || len(v) > maxValue {
 			return nil
 		}
 	}
@@ -103,6 +107,11 @@ func (c *checker) substituted(st *state, x *syntax.CmdSubst, quoted bool) []stri
 	switch strings.Join(alts[0], " ") {
 	case "git branch --show-current", "git rev-parse --abbrev-ref HEAD", "git symbolic-ref --short HEAD":
 		return c.headNames(st, quoted)
+	case "pwd", "git rev-parse --show-toplevel":
+		// The top of the repository is as good as any folder in it: its facts are the same.
+		if !contains(st.dirs, nowhere) {
+			return slices.Clone(st.dirs)
+		}
 	}
 	if args := alts[0]; len(args) == 2 && args[0] == "which" || len(args) == 3 && args[0] == "command" && args[1] == "-v" {
 		return []string{args[len(args)-1]}

@@ -14,15 +14,16 @@ var ErrUnreadable = errors.New("command line cannot be read as a shell would")
 
 // Limits on what one line may make the guard do; a line beyond them is not readable.
 const (
-	maxLine  = 256 << 10 // bytes
-	maxDepth = 24        // eval in sh -c in an alias in …
-	maxSteps = 5000      // commands looked at, loops and readings counted
+	maxLine   = 256 << 10 // bytes
+	maxDepth  = 24        // eval in sh -c in an alias in …
+	maxParsed = 1 << 20   // bytes of code inside code
+	maxSteps  = 5000      // commands looked at, loops and readings counted
 )
 
 // Check reports the merge and ship commands of line when it runs in cwd. facts are keyed by cleaned absolute directory;
 // one that is missing counts as unknown, and is named in the report.
 func Check(line, cwd string, facts map[string]Facts) (Report, error) {
-	c := &checker{facts: facts}
+	c := &checker{facts: facts, cwd: cwd}
 	if len(line) > maxLine || strings.ContainsAny(line, reserved) {
 		return Report{}, fmt.Errorf("read the command line: %w: it is longer than %d bytes or holds control characters; split it up", ErrUnreadable, maxLine)
 	}
@@ -54,11 +55,13 @@ func parse(line string) (*syntax.File, error) {
 
 // checker walks one line.
 type checker struct {
+	cwd     string
 	facts   map[string]Facts
 	found   []Finding
 	missing []string
 	depth   int
 	steps   int
+	parsed  int
 	lenient bool // a function's body before anybody calls it: what cannot be read there is looked at in the call
 }
 
@@ -96,7 +99,7 @@ func (c *checker) source(st *state, shown []string, text string) *state {
 		c.unreadable(shown, "the code that it runs cannot be known from the line")
 		return st
 	}
-	if c.depth >= maxDepth {
+	if c.parsed += len(text); c.depth >= maxDepth || c.parsed > maxParsed {
 		c.unreadable(shown, "commands are nested too deep to follow")
 		return st
 	}

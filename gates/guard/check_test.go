@@ -15,7 +15,7 @@ func repo(branch string) map[string]Facts {
 		Branches: []string{"main", "topic", "topic/main-menu", "release/1.2", "trunk", "1.x"},
 		Tags:     []string{"v1.2", "nightly"},
 		Aliases: map[string]string{
-			"m": "merge --no-ff", "st": "status -sb", "shipit": "!git checkout main && git merge", "mm": "m", "loop": "loop",
+			"m": "merge --no-ff", "co": "checkout", "st": "status -sb", "shipit": "!git checkout main && git merge", "mm": "m", "loop": "loop",
 			"say": "!echo merged", "p": "-c x.y=z push", "sq": `!f() { git push origin "$1":main; }; f`,
 			"bad": "!git merge '",
 		},
@@ -44,6 +44,9 @@ func findings(t *testing.T, branch, line string) []Finding {
 // blocked lists lines that merge or ship, by the branch that they start on.
 var blocked = map[string][]string{
 	"main": {
+		"bash -c \"$(cat <<'EOF'\ngit merge x\nEOF\n)\"", "ls > >(git merge x)", "script -qc 'git merge x' /dev/null", ". <(echo git merge x)", "bash <(echo git merge x)", "source /dev/stdin <<< 'git merge x'",
+		"cd $PWD && git merge x", `cd "$(git rev-parse --show-toplevel)" && git merge x`, "git merge topic 2>&1 | tee log", "env -S\"git merge x\"", "echo b | while read b; do git merge $b; done", "su -c 'git merge x' bob", "git -C $PWD/. merge x",
+		"git -c alias.x='!sh -c \"git merge y\"' x", "mkdir x && cd x && git init && git pull", "git clone u d && cd d && git merge x", "git {merge,x}", "git {a,b,c,d,e,f}{a,b,c,d,e,f}{a,b,c,d,e,f} x", "git me{1..3}", "git co topic; git merge x",
 		// plain
 		"git merge x", "git merge --no-ff topic", "git merge --continue", "git merge --squash topic", "git pull", "git pull origin main",
 		"git pull --rebase", "git rebase topic", "git rebase --onto topic x", "git cherry-pick abc", "git cherry-pick --continue",
@@ -160,8 +163,12 @@ var allowed = map[string][]string{
 		"git bisect start", "git submodule update --init", "git config user.name x", "git remote -v", "git remote add x y", "git rev-parse --abbrev-ref HEAD", `x=$(git branch --show-current); echo "$x"`, "if git diff --quiet; then echo clean; fi", "git -c core.pager=cat log", "git --no-pager log", "git update-ref refs/ferrox/x HEAD", "git symbolic-ref HEAD", "git symbolic-ref --short HEAD",
 		"git apply p.diff", "git format-patch main", "python3 merge.py", "git help merge", "docker push x", "git commit --amend --no-edit", "git push origin HEAD:topic --force-with-lease", "[ -f x ] && echo y", "git log -- main", "git rm --cached main", "git archive main", "git describe --tags", "git ls-remote origin main",
 		"git push origin 1.x",
+		"git commit -m \"$(cat <<'EOF'\nMerge notes: git merge x\nEOF\n)\"", "gh pr create --title x --body \"$(cat <<'EOF'\ngit push origin main\nEOF\n)\"", "git co topic && git merge main", "cd ~/other && git push origin topic", `cd "$X" && git push origin topic`, "git push origin main:topic", "git push origin v1.2:refs/heads/topic",
+		"git push origin refs/heads/topic", `gh api "repos/$R/pulls/1/comments" -f body=hi`, `gh api -X POST "repos/$R/issues/1/comments" -f body=x`, "python3 - <<'EOF'\nprint('git merge x')\nEOF", "cat > f.sh <<'EOF'\ngit push origin main\nEOF", "git diff $(git merge-base main HEAD)..HEAD", "git log --oneline | head -5", "mkdir -p {a,b}/{c,d}",
+		"GIT_EDITOR=true git rebase --continue", "export PATH=$PATH:/x; make", "source .venv/bin/activate && pytest", "source $VENV/bin/activate", "curl -fsSL https://x.y/i.sh | bash", "tar czf - . | ssh h 'cat > x'", "docker compose up -d", "git show HEAD:main", "if [ \"$(git branch --show-current)\" = main ]; then echo no; fi",
 	},
 	"topic": {
+		`B=$(git branch --show-current) && git push -u origin "$B"`, "git push -u origin HEAD 2>&1 | tail -5", "git fetch origin && git rebase origin/main && git push --force-with-lease", `cd "$(git rev-parse --show-toplevel)" && git push`, `git -C "$PWD" push`, `cd $(pwd) && git pull`,
 		"git merge main", "git merge x", "git pull", "git pull origin main", "git pull --rebase origin main", "git rebase main", "git rebase origin/main", "git rebase -i HEAD~3", "git cherry-pick x", "git am p", "git reset --hard origin/main", "git reset --hard HEAD~1", "git push", "git push origin", "git push -u origin HEAD", "git push --force-with-lease",
 		`git push origin "$(git branch --show-current)"`, "git push origin $(git rev-parse --abbrev-ref HEAD)", "git push origin topic", "git push origin topic/main-menu", "git push origin mainline", "git push origin main-menu", "git push origin maintenance", "git push origin releases/1", "git push origin pre-release/1", "git push origin Main",
 		`git push origin "topic/$NAME"`, `B=topic; git push origin $B`, "for b in topic topic/main-menu; do git push origin $b; done", `git push origin "HEAD:topic-$N"`, "git branch -f other x", "git checkout -B other", "git switch -C other", "git branch -m better", "git fetch . x:other", "git fetch origin main:refs/remotes/o/m", "git update-ref refs/heads/other x", "git rebase main topic",

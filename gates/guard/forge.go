@@ -161,11 +161,13 @@ func (g forgeCall) request(method, endpoint string, fields []string, input bool)
 	if strings.EqualFold(method, "GET") || strings.EqualFold(method, "HEAD") {
 		return
 	}
-	if mayBeSeveral(endpoint) || hasHole(endpoint) && !strings.Contains(endpoint, "/issues") || hasHole(method) {
+	if mayBeSeveral(endpoint) || hasHole(method) || strings.HasSuffix(endpoint, hole) && !strings.Contains(endpoint, "/issues") {
 		g.unreadable(g.shown, "the request cannot be known from the line")
 		return
 	}
-	// A leading slash lets short addresses, "merges", match as well.
+	// An unknown part that more follows after is the owner, the repository or a number. A leading slash lets short
+	// addresses, "merges", match as well.
+	endpoint = strings.ReplaceAll(endpoint, hole, "x")
 	if writesOnForge.MatchString("/"+endpoint) && !g.topicOnly(append(fields, endpoint)) {
 		g.finds(KindMerge, "asks the forge to merge, to move a ref or to release")
 	}

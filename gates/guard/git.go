@@ -131,9 +131,12 @@ func (c *checker) gitAlias(g gitCall) (ok, fail *state) {
 	if !sure {
 		c.unreadable(g.shown, "it may be an alias, and the aliases cannot be read")
 	}
+	if sure && len(texts) == 1 {
+		return c.expandAlias(g, texts[0])
+	}
 	out := g.st
 	for _, t := range texts {
-		out = join(out, c.expandAlias(g, t))
+		out = join(out, join2(c.expandAlias(g, t)))
 	}
 	return out, out
 }
@@ -158,28 +161,28 @@ func (c *checker) aliasTexts(g gitCall) (texts []string, sure bool) {
 }
 
 // expandAlias runs an alias: "!text" in a shell, everything else as words for git.
-func (c *checker) expandAlias(g gitCall, text string) *state {
+func (c *checker) expandAlias(g gitCall, text string) (ok, fail *state) {
 	in := g.st.clone()
 	delete(in.git, strings.ToLower(g.verb))
 	in.args, in.argsOK = g.args, true
 	if shell, is := strings.CutPrefix(text, "!"); is {
-		return c.source(in, g.shown, shell+` "$@"`)
+		return same(c.source(in, g.shown, shell+` "$@"`))
 	}
 	if hasHole(text) {
 		c.unreadable(g.shown, "what the alias stands for cannot be known")
-		return in
+		return in, in
 	}
 	// Loops of aliases end at the depth limit, as an unreadable line.
 	f, err := parse("git " + text + ` "$@"`)
 	if err != nil || len(f.Stmts) != 1 {
 		c.unreadable(g.shown, "what the alias stands for cannot be parsed")
-		return in
+		return in, in
 	}
 	if _, simple := f.Stmts[0].Cmd.(*syntax.CallExpr); !simple {
 		c.unreadable(g.shown, "what the alias stands for cannot be parsed")
-		return in
+		return in, in
 	}
-	return c.list(in, f.Stmts)
+	return c.chain(in, f.Stmts)
 }
 
 // head is one branch that may be checked out where a command runs.
@@ -214,6 +217,7 @@ func (c *checker) policy(f Facts) Facts {
 	if f.Known {
 		return f
 	}
+	c.at(c.cwd)
 	for _, g := range c.facts {
 		if g.Known {
 			f.Known = true

@@ -131,6 +131,7 @@ func (g gitCall) resolveHead(name string) []string {
 // mapped gives the names that remote.<name>.push, or push.default=upstream, give to a branch.
 func (g gitCall) mapped(remote, branch string) []string {
 	var out []string
+	branch = strings.TrimPrefix(strings.TrimPrefix(branch, "refs/"), "heads/")
 	full := "refs/heads/" + branch
 	for _, d := range g.st.dirs {
 		f := g.at(d)

@@ -84,6 +84,19 @@ func (c *checker) callOutput(st *state, call *syntax.CallExpr, redirs []*syntax.
 	return nil
 }
 
+// scriptFromProcess is the text of "bash <(…)" and ". <(…)", where the script is what other commands write.
+func (c *checker) scriptFromProcess(st *state, x *syntax.CallExpr) *string {
+	for _, w := range x.Args[1:] {
+		if len(w.Parts) != 1 {
+			continue
+		}
+		if p, is := w.Parts[0].(*syntax.ProcSubst); is && p.Op == syntax.CmdIn {
+			return c.outputs(st, p.Stmts)
+		}
+	}
+	return nil
+}
+
 // unwrapped drops wrappers in front of a command that writes its words.
 func unwrapped(args []string) []string {
 	if _, is := wrappers[commandName(args[0])]; !is {

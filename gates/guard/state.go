@@ -45,6 +45,9 @@ func (s *state) clone() *state {
 // maxValues bounds the values kept for one thing; more than that is not known.
 const maxValues = 32
 
+// maxValue bounds a variable's value that is followed, in bytes.
+const maxValue = 16 << 10
+
 // join returns what may be true after either a or b.
 func join(a, b *state) *state {
 	if a == b {

@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxAlternatives bounds the readings of one command that are looked at one by one.
+// maxAlternatives bounds the readings of one command that are looked at one by one, and the words that braces make.
 const maxAlternatives = 64
 
 // words expands the words of a command. Each result is one way the command may read.
@@ -86,7 +86,7 @@ func (c *checker) parts(st *state, parts []syntax.WordPart, quoted bool) []strin
 	alts := []string{""}
 	for i, p := range parts {
 		vals := c.part(st, p, quoted, i == 0)
-		if len(alts)*len(vals) > maxAlternatives {
+		if len(alts)*len(vals) > maxAlternatives || longest(alts)+longest(vals) > maxLine {
 			vals = []string{unknown(quoted)}
 		}
 		next := make([]string, 0, len(alts)*len(vals))
@@ -98,6 +98,14 @@ func (c *checker) parts(st *state, parts []syntax.WordPart, quoted bool) []strin
 		alts = next
 	}
 	return alts
+}
+
+func longest(list []string) int {
+	n := 0
+	for _, s := range list {
+		n = max(n, len(s))
+	}
+	return n
 }
 
 func (c *checker) part(st *state, p syntax.WordPart, quoted, first bool) []string {
@@ -169,29 +177,33 @@ func (s *state) values(name string, quoted bool) []string {
 		}
 		return []string{""}
 	}
+	if _, set := s.vars[name]; name == "PWD" && !set && !contains(s.dirs, nowhere) {
+		return s.dirs
+	}
 	return s.vars[name]
 }
 
-// braces writes out {a,b}. A sequence, {1..3}, is not known.
+// braces writes out {a,b}. A sequence, {1..3}, and what comes after too many words are not known.
 func braces(w *syntax.Word) []*syntax.Word {
 	syntax.SplitBraces(w)
-	return expandBraces(w, 0)
+	left := maxAlternatives
+	return expandBraces(w, &left)
 }
 
-func expandBraces(w *syntax.Word, depth int) []*syntax.Word {
+func expandBraces(w *syntax.Word, left *int) []*syntax.Word {
 	for i, p := range w.Parts {
 		b, ok := p.(*syntax.BraceExp)
 		if !ok {
 			continue
 		}
-		if b.Sequence || depth > 6 {
+		if *left -= len(b.Elems); b.Sequence || *left < 0 {
 			return []*syntax.Word{w}
 		}
 		var out []*syntax.Word
 		for _, e := range b.Elems {
 			parts := append([]syntax.WordPart(nil), w.Parts[:i]...)
 			parts = append(append(parts, e.Parts...), w.Parts[i+1:]...)
-			out = append(out, expandBraces(&syntax.Word{Parts: parts}, depth+1)...)
+			out = append(out, expandBraces(&syntax.Word{Parts: parts}, left)...)
 		}
 		return out
 	}

@@ -60,6 +60,10 @@ func (c *checker) wrapped(st *state, w wrapper, args []string, stdin *string) (o
 		case len(a) < 2 || a[0] != '-':
 			return c.wrappedRun(st, in, w, args, skipWords(rest, w.skip), placeholder, stdin)
 		}
+		if last := "-" + a[len(a)-1:]; glued && isShort(a) && contains(w.text, last) && !strings.Contains(w.valued, a[1:2]) {
+			name, glued = last, false // "-qc TEXT"
+			a = last
+		}
 		takes := !glued && w.takes(a)
 		if takes && len(rest) > 1 {
 			value, rest = rest[1], rest[1:]

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strings"
 
 	"ferrox/lanes"
 )
@@ -66,7 +67,7 @@ func Seams(globs []string, nodes []Node) []Seam {
 	for _, glob := range globs {
 		seam := Seam{Glob: glob}
 		for _, n := range byID(nodes) {
-			if n.Scoped && anyMeets(newEntries(n.Scope), []entry{newEntry(glob)}) {
+			if n.Scoped && slices.ContainsFunc(newEntries(n.Scope), func(e entry) bool { return e.touches(newEntry(glob)) }) {
 				seam.Tasks = append(seam.Tasks, n.ID)
 			}
 		}
@@ -75,4 +76,20 @@ func Seams(globs []string, nodes []Node) []Seam {
 		}
 	}
 	return seams
+}
+
+// touches reports whether a scope entry names a seam: the entry is covered by it, or is a folder or glob above it. Unlike
+// meets it does not guess: a seam that is looked for everywhere is not in every folder.
+func (e entry) touches(seam entry) bool {
+	if seam.covers(e.text) || e.covers(seam.text) {
+		return true
+	}
+	root, has := seam.fixed, e.fixed
+	if !seam.glob {
+		root = seam.text
+	}
+	if !e.glob {
+		has = e.text
+	}
+	return root != "" && has != "" && (strings.HasPrefix(root, has+"/") || e.glob && either(root, has))
 }

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"ferrox/engine"
+	"ferrox/engine/gitcli"
+	"ferrox/engine/process"
+	"ferrox/engine/sqlite"
+	"ferrox/engine/watch"
+)
+
+// run is the program as a function of its surroundings. Verbs and the shim are told apart before any command tree is
+// built, because agents call them often.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	if code, done := a.early(args); done {
+		return code
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), hangups...)
+	defer stop()
+	cmd := a.commands()
+	cmd.SetArgs(args[1:])
+	cmd.SetIn(stdin)
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	err := cmd.ExecuteContext(ctx)
+	return a.finish(err)
+}
+
+// hangups are the signals that end a command. An engine parks at the first one instead.
+var hangups = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
+// early runs what needs no command tree.
+func (a *app) early(args []string) (int, bool) {
+	if len(args) > 2 && args[1] == "shim" && args[2] == "--spec" {
+		return a.shim(args[3]), true
+	}
+	return 0, false
+}
+
+// app is one call of the program.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	env    []string
+
+	repo    string // --repo
+	json    bool
+	plain   bool
+	request string // --request-id
+}
+
+func (a *app) getenv(name string) string {
+	for _, kv := range a.env {
+		if n, v, ok := strings.Cut(kv, "="); ok && n == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// opened is an engine with what has to be closed after it.
+type opened struct {
+	*engine.Engine
+	store *sqlite.Store
+	watch *watch.Watcher
+}
+
+func (o *opened) close() error {
+	var errs []error
+	if o.watch != nil {
+		errs = append(errs, o.watch.Close())
+	}
+	if o.store != nil {
+		errs = append(errs, o.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// open wires an engine for the repository that the call is about. It is the one place that names concrete types.
+func (a *app) open(ctx context.Context) (*opened, error) {
+	git, info, err := a.openRepo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	home := filepath.Join(info.CommonDir, "ferrox")
+	e, err := a.wire(ctx, home, info.Root)
+	if err != nil {
+		return nil, err
+	}
+	e.Git = git
+	return e, nil
+}
+
+func (a *app) openRepo(ctx context.Context) (*gitcli.Repo, engine.RepoInfo, error) {
+	dir := a.repo
+	if dir == "" {
+		dir = "."
+	}
+	git, err := gitcli.Open(ctx, dir)
+	if errors.Is(err, engine.ErrNotRepository) {
+		return nil, engine.RepoInfo{}, &engine.Error{Exit: engine.ExitUsage, Code: "not-a-repository", Message: fmt.Sprintf("%s is not in a git repository", dir), Next: "git init"}
+	}
+	if err != nil {
+		return nil, engine.RepoInfo{}, err
+	}
+	info, err := git.Inspect(ctx)
+	return git, info, err
+}
+
+// wire builds an engine over a state folder.
+func (a *app) wire(ctx context.Context, home, root string) (*opened, error) {
+	lock := process.NewLock(filepath.Join(home, "engine.lock"))
+	store, err := openStore(ctx, home, lock)
+	if err != nil {
+		return nil, err
+	}
+	self, err := process.Self()
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	bell := filepath.Join(home, "bell")
+	e := &engine.Engine{
+		Store: store, Workers: &process.Runner{Exe: exe}, Clock: engine.SystemClock(), Lock: lock, Self: self, Home: home, Root: root,
+		Exe: exe, Env: a.env, User: userName(), NewID: engine.NewID, Ring: func() { _ = watch.Ring(bell) }, Logger: log,
+	}
+	return &opened{Engine: e, store: store}, nil
+}
+
+// openStore opens the state. Only a start without a live engine brings the schema up to date.
+func openStore(ctx context.Context, home string, lock *process.Lock) (*sqlite.Store, error) {
+	held, err := lock.Held()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	return sqlite.Open(ctx, filepath.Join(home, "ferrox.db"), sqlite.Options{Migrate: !held})
+}
+
+// attend makes an opened engine one that can run a batch: it hears the doorbell and adopts orphans.
+func (o *opened) attend() error {
+	o.watch = watch.New(watch.Poll, o.Logger)
+	o.Watch = o.watch
+	bell := filepath.Join(o.Home, "bell")
+	if err := watch.Ring(bell); err != nil {
+		return err
+	}
+	return errors.Join(o.watch.Watch(bell), process.BecomeSubreaper())
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}
+
+// shim is the hidden command that one worker runs under.
+func (a *app) shim(spec string) int {
+	ctx := context.Background()
+	h := &shimHandler{app: a, spec: spec}
+	err := process.Shim(ctx, spec, h.handle)
+	if err := errors.Join(err, h.close()); err != nil {
+		fmt.Fprintln(a.stderr, "ferrox shim:", err)
+		return engine.ExitFailed
+	}
+	return engine.ExitDone
+}
+
+// shimHandler carries a worker's requests to the store, which it opens when the first one comes.
+type shimHandler struct {
+	app  *app
+	spec string
+
+	mu   sync.Mutex
+	open *opened
+}
+
+func (h *shimHandler) handle(ctx context.Context, q engine.WorkerRequest) (engine.WorkerAnswer, error) {
+	e, err := h.engine(ctx)
+	if err != nil {
+		return engine.WorkerAnswer{}, err
+	}
+	return e.Answer(ctx, q)
+}
+
+func (h *shimHandler) engine(ctx context.Context) (*opened, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open != nil {
+		return h.open, nil
+	}
+	home, err := process.SpecStore(h.spec)
+	if err != nil {
+		return nil, err
+	}
+	h.open, err = h.app.wire(ctx, home, "")
+	return h.open, err
+}
+
+func (h *shimHandler) close() error {
+	if h.open == nil {
+		return nil
+	}
+	return h.open.close()
+}

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ferrox/gates"
+	"ferrox/lanes"
+	"ferrox/lanes/packet"
+)
+
+// facts gathers everything that a completion depends on. What cannot be read is named, and stands against.
+func (r *runner) facts(ctx context.Context, path gates.Path, u unit) (gates.Facts, WorktreeStatus) {
+	f := gates.Facts{
+		Path: path, Now: r.Clock.Now(), Batch: u.batch, Task: u.task, Lane: u.lane, Holds: u.holds,
+		Alive: u.run != nil && u.run.State != lanes.RunExited,
+	}
+	unreadable := func(ref string, err error) {
+		if err != nil {
+			f.Unreadable = append(f.Unreadable, gates.Failure{Ref: ref, Text: err.Error()})
+		}
+	}
+	var err error
+	f.Packets, err = r.packetFolders(ctx)
+	unreadable("the batch's packets", err)
+	f.Integration, err = r.integration(ctx, u.batch)
+	unreadable(u.batch.Integration, err)
+	f.Reviews = reviewsOf(u)
+	tree, err := r.Git.Status(ctx, u.lane.Worktree)
+	if errors.Is(err, ErrWorktreeGone) {
+		f.Tree.Missing = true
+		return f, tree
+	}
+	unreadable(u.lane.Worktree, err)
+	f.Tree.Branch, f.Tree.Head, f.Tree.Dirty = tree.Branch, tree.Head, dirty(u, tree)
+	unreadable("what the lane changed", r.changes(ctx, &f))
+	unreadable(u.task.Path+"/"+packet.DoneName, r.readClaim(u, &f))
+	unreadable(u.task.Path+"/"+packet.StatusName, readSteps(u, &f))
+	return f, tree
+}
+
+func (r *runner) packetFolders(ctx context.Context) (dirs []string, err error) {
+	err = r.Store.View(ctx, func(rd Reader) error {
+		tasks, err := rd.Tasks(ctx, r.id)
+		for _, t := range tasks {
+			dirs = append(dirs, t.Path)
+		}
+		return err
+	})
+	return dirs, err
+}
+
+// integration looks at the integration branch. It may have been moved on by someone else, as long as what ferrox recorded
+// is still in it.
+func (r *runner) integration(ctx context.Context, b lanes.Batch) (gates.Integration, error) {
+	info, err := r.Git.Branch(ctx, b.Integration)
+	if err != nil || info.Head == "" {
+		return gates.Integration{}, err
+	}
+	found := gates.Integration{Head: info.Head, CheckedOutIn: info.CheckedOutIn, Followable: info.Head == b.Head}
+	if !found.Followable {
+		found.Followable, err = r.Git.IsAncestor(ctx, b.Head, info.Head)
+	}
+	return found, err
+}
+
+// changes lists what the lane changed since it last met the integration branch.
+func (r *runner) changes(ctx context.Context, f *gates.Facts) error {
+	if f.Tree.Head == "" || f.Integration.Head == "" {
+		return nil
+	}
+	changed, err := r.Git.Changed(ctx, f.Integration.Head, f.Tree.Head)
+	for _, c := range changed {
+		f.Changed = append(f.Changed, c.Path)
+		if c.Gitlink() {
+			f.Gitlinks = append(f.Gitlinks, c.Path)
+		}
+	}
+	return err
+}
+
+func (r *runner) readClaim(u unit, f *gates.Facts) error {
+	id, err := claimIdentity(u.claimFile())
+	f.Claim.Present = id != ""
+	f.Claim.Stale = id != "" && (u.last == nil || id == u.last.DoneBefore)
+	return err
+}
+
+func readSteps(u unit, f *gates.Facts) error {
+	p, err := progressOf(u)
+	if err != nil {
+		return err
+	}
+	f.Steps.None = p.NoSteps
+	for _, s := range p.Open {
+		f.Steps.Open = append(f.Steps.Open, fmt.Sprintf("Step %d: %s (%s)", s.Number, s.Name, s.Why))
+	}
+	return nil
+}
+
+// progressOf compares the STATUS.md in the lane with the packet in the lane.
+func progressOf(u unit) (packet.Progress, error) {
+	prompt, err := os.ReadFile(filepath.Join(u.taskDir(), packet.PromptName))
+	if err != nil {
+		return packet.Progress{}, err
+	}
+	status, err := os.ReadFile(filepath.Join(u.taskDir(), packet.StatusName))
+	if errors.Is(err, os.ErrNotExist) {
+		status, err = nil, nil
+	}
+	p, _ := packet.Parse(packet.Files{Dir: u.task.Path, Prompt: prompt, HasPrompt: true})
+	return packet.ProgressOf(p, status), err
+}
+
+// reviewsOf says which gates count. As long as no reviewer runs, a level above 0 cannot be satisfied.
+func reviewsOf(u unit) gates.Reviews {
+	level := u.task.ReviewLevel
+	if u.batch.ReviewLevel != nil {
+		level = *u.batch.ReviewLevel
+	}
+	found := gates.Reviews{Level: level, Latest: u.task.Gates}
+	if level > 0 {
+		found.Required = []string{fmt.Sprintf("review level %d", level)}
+	}
+	return found
+}
+
+// ownRecord reports whether a path is one of the packet's own records, which may be uncommitted.
+func (u unit) ownRecord(path string) bool {
+	rest, own := strings.CutPrefix(path, u.task.Path+"/")
+	return own && (rest == packet.StatusName || rest == packet.DoneName || strings.HasPrefix(rest, packet.ReviewsName+"/"))
+}
+
+// dirty lists what is not committed outside the packet's own records and ferrox's spool.
+func dirty(u unit, tree WorktreeStatus) []string {
+	var paths []string
+	for _, e := range tree.Entries {
+		if !u.ownRecord(e.Path) && !strings.HasPrefix(e.Path, spoolRoot+"/") {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
+}
+
+// overlay reads the packet's own uncommitted records, which go into the merge commit's tree.
+func overlay(u unit, tree WorktreeStatus) ([]File, error) {
+	var files []File
+	for _, e := range tree.Entries {
+		if !u.ownRecord(e.Path) {
+			continue
+		}
+		f, err := readFile(u.lane.Worktree, e.Path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted in the work tree: the committed version stays
+		}
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func readFile(root, path string) (File, error) {
+	full := filepath.Join(root, filepath.FromSlash(path))
+	info, err := os.Lstat(full)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{Path: path, Mode: "100644"}
+	switch mode := info.Mode(); {
+	case mode&os.ModeSymlink != 0:
+		target, err := os.Readlink(full)
+		return File{Path: path, Mode: "120000", Data: []byte(target)}, err
+	case !mode.IsRegular():
+		return f, fmt.Errorf("%s is not a file", path)
+	case mode&0o111 != 0:
+		f.Mode = "100755"
+	}
+	f.Data, err = os.ReadFile(full)
+	return f, err
+}

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ferrox/hold"
+	"ferrox/lanes"
+)
+
+// killGrace is the time between TERM and KILL to a worker's tree.
+const killGrace = 5 * time.Second
+
+// launch carries out the spawn that a run owes. It is safe to repeat: a shim that has recorded itself is found again, and
+// the lane's lock keeps a second one out.
+func (r *runner) launch(ctx context.Context, u unit) error {
+	id, found := r.Workers.Find(u.run.Dir)
+	if !found {
+		var err error
+		if id, err = r.spawn(ctx, u); err != nil {
+			return err
+		}
+	}
+	return r.commit(ctx, func(tx Tx) error {
+		run, err := tx.Run(ctx, u.run.ID)
+		if err != nil {
+			return err
+		}
+		run.State, run.Shim = lanes.RunRunning, id
+		return errors.Join(
+			second(tx.PutRun(ctx, run)),
+			tx.SettleEffect(ctx, "spawn/"+string(run.ID), lanes.EffectDone, fmt.Sprintf("shim %d", id.PID), r.Clock.Now()),
+		)
+	})
+}
+
+func (r *runner) spawn(ctx context.Context, u unit) (lanes.Identity, error) {
+	prompt := filepath.Join(u.run.Dir, "prompt.md")
+	text, err := r.prompt(u)
+	if err != nil {
+		return lanes.Identity{}, err
+	}
+	if err := os.MkdirAll(u.run.Dir, 0o700); err != nil {
+		return lanes.Identity{}, fmt.Errorf("make the folder of run %s: %w", u.run.ID, err)
+	}
+	if err := os.WriteFile(prompt, text, 0o600); err != nil {
+		return lanes.Identity{}, fmt.Errorf("write the prompt of run %s: %w", u.run.ID, err)
+	}
+	id, err := r.Workers.Start(ctx, WorkerSpec{
+		Run: u.run.ID, Dir: u.run.Dir, LaneLock: r.laneLock(r.id, u.lane.Number), Argv: r.set.Runner.Worker.Command,
+		Cwd: u.lane.Worktree, Env: r.workerEnv(u, u.run), Prompt: prompt, Socket: socket(u.run), Spool: u.spool(),
+		Token: u.run.Token, FinishGrace: r.set.Runner.FinishGrace, KillGrace: killGrace, Store: r.Home,
+	})
+	if errors.Is(err, ErrLaneBusy) {
+		if found, ok := r.Workers.Find(u.run.Dir); ok {
+			return found, nil // an earlier try of this very run
+		}
+	}
+	if err != nil {
+		return id, fmt.Errorf("start the worker of %s: %w", u.task.ID, err)
+	}
+	return id, nil
+}
+
+// socket is the path of a run's socket.
+func socket(run *lanes.Run) string { return filepath.Join(run.Dir, "sock") }
+
+// gitNames are the variables that would point git in a lane at another repository, index or object store.
+var gitNames = []string{
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_INDEX_VERSION", "GIT_QUARANTINE_PATH",
+}
+
+// workerEnv is the caller's environment without what names a repository, and with what a worker is told. Without a run it
+// is the environment of a set-up command.
+func (r *runner) workerEnv(u unit, run *lanes.Run) []string {
+	env := []string{}
+	for _, kv := range r.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		if slices.Contains(gitNames, name) || strings.HasPrefix(name, "FERROX_") || name == "PWD" || name == "PATH" {
+			continue
+		}
+		env = append(env, kv)
+	}
+	env = append(env,
+		"PWD="+u.lane.Worktree, "PATH="+filepath.Dir(r.Exe)+string(os.PathListSeparator)+lookup(r.Env, "PATH"),
+		"FERROX_BATCH="+string(r.id), "FERROX_TASK="+string(u.task.ID), fmt.Sprintf("FERROX_LANE=%d", u.lane.Number),
+		"FERROX_TASK_DIR="+u.taskDir(), "FERROX_WORKTREE="+u.lane.Worktree,
+	)
+	if run == nil {
+		return env
+	}
+	rulings := make([]string, 0, len(run.Rulings))
+	for _, id := range run.Rulings {
+		rulings = append(rulings, string(id))
+	}
+	return append(env,
+		"FERROX_PROMPT_FILE="+filepath.Join(run.Dir, "prompt.md"), fmt.Sprintf("FERROX_ITERATION=%d", run.Iteration),
+		"FERROX_SOCKET="+socket(run), "FERROX_TOKEN="+run.Token, "FERROX_RULINGS="+strings.Join(rulings, " "),
+	)
+}
+
+func lookup(env []string, name string) string {
+	for _, kv := range env {
+		if n, v, ok := strings.Cut(kv, "="); ok && n == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// await stays with a live worker until its tree has ended, and ends it when it has to go. It reports true once the exit is
+// recorded, false when the engine leaves first.
+func (r *runner) await(ctx context.Context, d *drive, u unit) (bool, error) {
+	type gone struct {
+		exit WorkerExit
+		err  error
+	}
+	exited := make(chan gone, 1)
+	waitCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		exit, err := r.Workers.Wait(waitCtx, u.run.Shim, u.run.Dir)
+		exited <- gone{exit, err}
+	}()
+	w := r.watchOver(u)
+	defer w.close()
+	for {
+		fire, stop := r.Clock.After(w.look(ctx))
+		select {
+		case g := <-exited:
+			stop()
+			if g.err != nil {
+				return false, g.err
+			}
+			return true, r.recordExit(ctx, u, g.exit, w.endedBy)
+		case <-d.wake:
+		case <-fire:
+		case <-ctx.Done():
+			stop()
+			return false, nil
+		}
+		stop()
+	}
+}
+
+// recordExit keeps how a run ended. A shim that died without a record leaves processes behind: they are ended first.
+func (r *runner) recordExit(ctx context.Context, u unit, exit WorkerExit, by string) error {
+	text := fmt.Sprintf("exit %d", exit.Code)
+	if exit.Signal != "" {
+		text = "killed by " + exit.Signal
+	}
+	if exit.Failure != "" {
+		text = "could not be started: " + exit.Failure
+	}
+	if exit.Lost {
+		left, err := r.Workers.Sweep(ctx, u.run.Token)
+		if err != nil {
+			return fmt.Errorf("end what the lost shim of %s left behind: %w", u.task.ID, err)
+		}
+		by, text = "lost", fmt.Sprintf("its shim was lost; %d processes were ended", len(left))
+	}
+	if len(exit.Ended) > 0 {
+		text += "; had to be ended: " + strings.Join(exit.Ended, ", ")
+	}
+	return r.commit(ctx, func(tx Tx) error {
+		run, err := tx.Run(ctx, u.run.ID)
+		if err != nil {
+			return err
+		}
+		run.State, run.EndedAt, run.EndedBy = lanes.RunExited, r.Clock.Now(), by
+		run.ExitCode, run.Signal, run.Failure = exit.Code, exit.Signal, exit.Failure
+		return errors.Join(second(tx.PutRun(ctx, run)), r.event(ctx, tx, lanes.Event{
+			Batch: r.id, Type: "task", Task: run.Task, Lane: run.Lane, Ref: string(run.ID), Name: "worker-exited", Text: text,
+		}))
+	})
+}
+
+// heldOpen reports whether one of the unit's holds is open, and when the first of them was opened and is due.
+func heldOpen(holds []hold.Record) (open bool, since, due time.Time) {
+	for _, h := range holds {
+		if h.State != hold.Open {
+			continue
+		}
+		if !open || h.OpenedAt.Before(since) {
+			since = h.OpenedAt
+		}
+		if !open || h.Deadline.Before(due) {
+			due = h.Deadline
+		}
+		open = true
+	}
+	return open, since, due
+}

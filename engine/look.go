@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ferrox/hold"
+	"ferrox/lanes"
+)
+
+// BatchOf returns a batch by id, or the newest one for "".
+func (e *Engine) BatchOf(ctx context.Context, id lanes.BatchID) (b lanes.Batch, err error) {
+	err = e.Store.View(ctx, func(r Reader) error {
+		b, err = batchOf(ctx, r, id)
+		return err
+	})
+	return b, err
+}
+
+func batchOf(ctx context.Context, r Reader, id lanes.BatchID) (lanes.Batch, error) {
+	if id != "" {
+		b, err := r.Batch(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			return b, refuse(ExitNotFound, "not-found", "ferrox batches", "there is no batch %q", id)
+		}
+		return b, err
+	}
+	all, err := r.Batches(ctx)
+	if err != nil {
+		return lanes.Batch{}, err
+	}
+	if len(all) == 0 {
+		return lanes.Batch{}, refuse(ExitNotFound, "not-found", "ferrox run batch", "there is no batch here yet")
+	}
+	return all[0], nil
+}
+
+// Status shows one batch, from one snapshot.
+func (e *Engine) Status(ctx context.Context, id lanes.BatchID) (StatusView, error) {
+	var v StatusView
+	var b lanes.Batch
+	err := e.Store.View(ctx, func(r Reader) (err error) {
+		if b, err = batchOf(ctx, r, id); err != nil {
+			return err
+		}
+		v, err = e.statusOf(ctx, r, b)
+		return err
+	})
+	if err != nil {
+		return v, err
+	}
+	if v.Engine, err = e.EngineState(ctx, b.ID); err != nil {
+		return v, err
+	}
+	v.Next = whatNext(v)
+	return v, nil
+}
+
+func (e *Engine) statusOf(ctx context.Context, r Reader, b lanes.Batch) (StatusView, error) {
+	v := StatusView{
+		Batch: b.ID, Phase: b.Phase, PauseCause: string(b.Cause), Why: b.Why, Base: b.Base, IntegrationBranch: b.Integration,
+		IntegrationHead: b.Head, CreatedAt: stamp(b.CreatedAt), EndedAt: stamp(b.EndedAt), Tasks: []TaskView{},
+	}
+	tasks, err := r.Tasks(ctx, b.ID)
+	if err != nil {
+		return v, err
+	}
+	for _, t := range tasks {
+		v.Tasks = append(v.Tasks, viewTask(t))
+	}
+	if v.Lanes, err = e.lanesOf(ctx, r, b.ID); err != nil {
+		return v, err
+	}
+	v.Holds, err = e.holdsOf(ctx, r, HoldFilter{Batch: b.ID, Unresolved: true})
+	return v, err
+}
+
+func (e *Engine) lanesOf(ctx context.Context, r Reader, b lanes.BatchID) ([]LaneView, error) {
+	views := []LaneView{}
+	rows, err := r.Lanes(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range rows {
+		runs, err := r.Runs(ctx, RunFilter{Batch: b, Lane: l.Number})
+		if err != nil {
+			return nil, err
+		}
+		var last *lanes.Run
+		if len(runs) > 0 {
+			last = &runs[len(runs)-1]
+		}
+		views = append(views, viewLane(l, last, e.Workers.Alive))
+	}
+	return views, nil
+}
+
+func (e *Engine) holdsOf(ctx context.Context, r Reader, f HoldFilter) ([]HoldView, error) {
+	views, now := []HoldView{}, e.Clock.Now()
+	rows, err := r.Holds(ctx, f)
+	for _, h := range rows {
+		views = append(views, viewHold(h, now))
+	}
+	return views, err
+}
+
+// Lanes lists a batch's lanes; heldOnly leaves out those whose task is not held.
+func (e *Engine) Lanes(ctx context.Context, id lanes.BatchID, heldOnly bool) ([]LaneView, error) {
+	v, err := e.Status(ctx, id)
+	if err != nil || !heldOnly {
+		return v.Lanes, err
+	}
+	held := []LaneView{}
+	for _, l := range v.Lanes {
+		for _, t := range v.Tasks {
+			if t.ID == l.Task && t.State == lanes.TaskHeld {
+				held = append(held, l)
+			}
+		}
+	}
+	return held, nil
+}
+
+// Holds lists the unresolved holds of every batch, or all holds.
+func (e *Engine) Holds(ctx context.Context, all bool) (v []HoldView, err error) {
+	err = e.Store.View(ctx, func(r Reader) error {
+		v, err = e.holdsOf(ctx, r, HoldFilter{Unresolved: !all})
+		return err
+	})
+	return v, err
+}
+
+// BatchView is one line of `ferrox batches`.
+type BatchView struct {
+	Batch      lanes.BatchID `json:"batch"`
+	Phase      lanes.Phase   `json:"phase"`
+	PauseCause string        `json:"pause_cause,omitempty"`
+	Tasks      int           `json:"tasks"`
+	Succeeded  int           `json:"succeeded"`
+	Held       int           `json:"held"`
+	CreatedAt  string        `json:"created_at"`
+	EndedAt    string        `json:"ended_at,omitempty"`
+	Branch     string        `json:"integration_branch"`
+}
+
+// Batches lists all batches, newest first.
+func (e *Engine) Batches(ctx context.Context) ([]BatchView, error) {
+	views := []BatchView{}
+	err := e.Store.View(ctx, func(r Reader) error {
+		all, err := r.Batches(ctx)
+		if err != nil {
+			return err
+		}
+		for _, b := range all {
+			tasks, err := r.Tasks(ctx, b.ID)
+			if err != nil {
+				return err
+			}
+			v := BatchView{Batch: b.ID, Phase: b.Phase, PauseCause: string(b.Cause), Tasks: len(tasks), CreatedAt: stamp(b.CreatedAt), EndedAt: stamp(b.EndedAt), Branch: b.Integration}
+			for _, t := range tasks {
+				if t.State == lanes.TaskSucceeded {
+					v.Succeeded++
+				}
+				if t.State == lanes.TaskHeld {
+					v.Held++
+				}
+			}
+			views = append(views, v)
+		}
+		return nil
+	})
+	return views, err
+}
+
+// Log lists events.
+func (e *Engine) Log(ctx context.Context, f EventFilter) ([]EventView, error) {
+	views := []EventView{}
+	err := e.Store.View(ctx, func(r Reader) error {
+		events, err := r.Events(ctx, f)
+		for _, ev := range events {
+			views = append(views, ViewEvent(ev))
+		}
+		return err
+	})
+	return views, err
+}
+
+// whatNext says what happens next, or what to type.
+func whatNext(v StatusView) []string {
+	next := []string{}
+	for _, h := range v.Holds {
+		switch h.State {
+		case hold.Open:
+			next = append(next, fmt.Sprintf("ferrox rule --reply-to %s -m TEXT", h.ID))
+		case hold.Released:
+			next = append(next, fmt.Sprintf("%s goes on with ruling %s", h.Task, h.Ruling.ID))
+		case hold.Cancelled:
+		}
+	}
+	switch {
+	case v.Phase == lanes.PhasePaused && v.Engine.State != "alive", v.Phase == lanes.PhaseRunning && v.Engine.State != "alive":
+		next = append(next, "ferrox resume "+string(v.Batch))
+	case v.Phase == lanes.PhasePaused:
+		next = append(next, "ferrox resume "+string(v.Batch)+" (the engine is alive and waits)")
+	case v.Phase == lanes.PhaseFailed:
+		next = append(next, "ferrox retry TASK, then ferrox resume "+string(v.Batch))
+	case v.Phase == lanes.PhaseCompleted && v.IntegrationHead != v.Base:
+		next = append(next, "git merge "+v.IntegrationBranch)
+	}
+	return next
+}

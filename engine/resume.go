@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ferrox/lanes"
+)
+
+// ResumeOptions says how a batch goes on.
+type ResumeOptions struct {
+	Batch  lanes.BatchID // "" for the newest
+	Lanes  int           // 0 for what the batch had
+	Reload bool          // take the settings of today
+	Force  bool          // retry failed and stalled tasks
+}
+
+// Resume drives a batch that was parked, or whose engine died. A live engine that pauses or was taken over is told to go
+// on instead; one that runs is never overridden.
+func (e *Engine) Resume(ctx context.Context, opts ResumeOptions, run RunOptions, started func(lanes.Batch, []string)) (Outcome, error) {
+	b, err := e.BatchOf(ctx, opts.Batch)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o, err := e.own(ctx, b.ID)
+	var busy *Error
+	if errors.As(err, &busy) && busy.Exit == ExitBusy {
+		return e.unpause(ctx, b, busy)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	b, notes, err := o.prepareResume(ctx, b.ID, opts)
+	if err != nil {
+		return Outcome{}, errors.Join(err, o.release(ctx, err.Error()))
+	}
+	started(b, notes)
+	return o.run(ctx, b.ID, run)
+}
+
+// unpause tells the live engine to go on, if it is this batch's.
+func (e *Engine) unpause(ctx context.Context, b lanes.Batch, busy *Error) (Outcome, error) {
+	state, err := e.EngineState(ctx, b.ID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if state.State != "alive" || b.Phase != lanes.PhasePaused && !b.Pausing {
+		return Outcome{}, busy
+	}
+	done, err := e.Do(ctx, Command{Verb: "unpause", Batch: b.ID})
+	return Outcome{Batch: b.ID, Phase: lanes.PhaseRunning, Text: done.Result}, err
+}
+
+// prepareResume checks that the batch can go on, and reports how today's settings differ from the frozen ones.
+func (o *owner) prepareResume(ctx context.Context, id lanes.BatchID, opts ResumeOptions) (b lanes.Batch, notes []string, err error) {
+	_, _, raw, settingsErr := o.LoadSettings()
+	if opts.Reload && settingsErr != nil {
+		return b, nil, settingsErr
+	}
+	err = o.update(ctx, func(tx Tx) error {
+		if b, err = tx.Batch(ctx, id); err != nil {
+			return err
+		}
+		if err := o.mayResume(ctx, tx, b, opts); err != nil {
+			return err
+		}
+		before := b
+		if opts.Lanes > 0 {
+			b.LaneLimit = opts.Lanes
+		}
+		switch changed := b.Settings != string(raw); {
+		case changed && opts.Reload:
+			b.Settings, b.SettingsDigest = string(raw), digest(raw)
+			if err := o.event(ctx, tx, lanes.Event{
+				Batch: id, Type: "engine", Name: "settings-reloaded", Ref: b.SettingsDigest, Text: "the settings were " + before.SettingsDigest,
+			}); err != nil {
+				return err
+			}
+		case changed:
+			notes = append(notes, SettingsFile+" differs from what is frozen with the batch; the frozen settings count (--reload takes the new ones)")
+		}
+		if b != before {
+			b.Version, err = tx.PutBatch(ctx, b)
+		}
+		return err
+	})
+	return b, notes, err
+}
+
+// mayResume refuses batches that have ended, unless a failed one has something to do again.
+func (o *owner) mayResume(ctx context.Context, tx Tx, b lanes.Batch, opts ResumeOptions) error {
+	if b.Phase == lanes.PhaseCompleted || b.Phase == lanes.PhaseAborted {
+		return refuse(ExitRefused, string(lanes.CodeStateForbids), "ferrox run batch", "batch %s is %s", b.ID, b.Phase)
+	}
+	tasks, err := tx.Tasks(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	again := false
+	for _, t := range tasks {
+		if opts.Force && (t.State == lanes.TaskFailed || t.State == lanes.TaskStalled) {
+			if err := o.retryTx(ctx, tx, t, "resume --force"); err != nil {
+				return err
+			}
+			again = true
+		}
+		again = again || !t.State.Ended()
+	}
+	if b.Phase == lanes.PhaseFailed && !again {
+		return refuse(ExitRefused, string(lanes.CodeStateForbids), "ferrox retry TASK, or ferrox resume --force", "batch %s has failed, and no task was retried", b.ID)
+	}
+	return nil
+}
+
+// retryTx revives one task.
+func (o *owner) retryTx(ctx context.Context, tx Tx, t lanes.Task, why string) (err error) {
+	if t.State, err = t.State.Fire(lanes.Retry); err != nil {
+		return refuse(ExitRefused, string(lanes.CodeStateForbids), "ferrox show "+string(t.ID), "%v", err)
+	}
+	t.Spent, t.NoProgress, t.RetryAt, t.EndedAt, t.Reasons = 0, 0, time.Time{}, time.Time{}, nil
+	if _, err := tx.PutTask(ctx, t); err != nil {
+		return fmt.Errorf("retry %s: %w", t.ID, err)
+	}
+	return o.event(ctx, tx, lanes.Event{Batch: t.Batch, Type: "task", Task: t.ID, Lane: t.Lane, Name: "task-retried", Text: firstLine(why)})
+}
