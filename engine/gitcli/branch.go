@@ -111,7 +111,10 @@ func (r *Repo) updateRef(ctx context.Context, why, ref, next, old string) error 
 		config: durable(),
 		env:    r.logger(),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return r.flushRef(ref)
 }
 
 // Publish moves an integration branch from old to next.
@@ -138,24 +141,31 @@ func (r *Repo) publish(ctx context.Context, branch string, next, old, lane lanes
 	if info.CheckedOutIn != "" {
 		return fmt.Errorf("publish %s: %w in %s: switch that worktree to another branch", branch, engine.ErrRefCheckedOut, info.CheckedOutIn)
 	}
-	seen, err := r.syncHistory(ctx, string(next), "--not", string(old))
-	if err != nil {
-		return fmt.Errorf("publish %s: %w", branch, err)
-	}
-	if next == old { // a lane without commits of its own may need no merge commit
-		seen[old] = true
-		seen[lane], err = r.IsAncestor(ctx, lane, next)
-	}
-	for _, c := range []lanes.Commit{old, lane} {
-		if err == nil && !seen[c] {
-			err = fmt.Errorf("%s does not contain %s: compute the merge again", next.Short(), c.Short())
-		}
-	}
-	if err != nil {
+	if err := r.syncLanding(ctx, next, old, lane); err != nil {
 		return fmt.Errorf("publish %s: %w", branch, err)
 	}
 	if err := r.updateRef(ctx, "land "+lane.Short(), branches+branch, string(next), string(old)); err != nil {
 		return fmt.Errorf("publish %s: %w", branch, err)
+	}
+	return nil
+}
+
+// syncLanding puts on disk what is new in next, and fails unless next is built on both old and the lane's head.
+func (r *Repo) syncLanding(ctx context.Context, next, old, lane lanes.Commit) error {
+	seen, err := r.syncHistory(ctx, string(next), "--not", string(old))
+	if err != nil {
+		return err
+	}
+	if next == old { // a lane that has landed already needs no merge commit
+		seen[old] = true
+		if seen[lane], err = r.IsAncestor(ctx, lane, next); err != nil {
+			return err
+		}
+	}
+	for _, c := range []lanes.Commit{old, lane} {
+		if !seen[c] {
+			return fmt.Errorf("%s does not contain %s: compute the merge again", next.Short(), c.Short())
+		}
 	}
 	return nil
 }

@@ -152,6 +152,8 @@ func hardening() []string {
 		"worktree.guessRemote=false",
 		"submodule.recurse=false",
 		"merge.renormalize=false",
+		"merge.verbosity=2",     // conflicts are named
+		"core.splitIndex=false", // a copied index must not leave parts of itself beside the original
 		"advice.detachedHead=false",
 		"advice.addEmbeddedRepo=false",
 		"protocol.ext.allow=never",

@@ -60,8 +60,22 @@ func (r *Repo) flushObjects(oids []string) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
+	if len(folders) > 0 {
+		folders["."] = true
+	}
 	for name := range folders {
 		if err := flush(filepath.Join(objects, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flushRef puts the folders of a ref on disk. Git waits for the ref's file, but not for its name in the folder.
+func (r *Repo) flushRef(ref string) error {
+	top := filepath.Join(r.common, "refs")
+	for dir := filepath.Dir(filepath.Join(r.common, ref)); within(dir, top); dir = filepath.Dir(dir) {
+		if err := flush(dir); err != nil {
 			return err
 		}
 	}

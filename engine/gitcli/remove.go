@@ -121,5 +121,3 @@ func emptyDir(dir string) bool {
 	_, err = f.Readdirnames(1)
 	return errors.Is(err, io.EOF)
 }
-
-func isAbs(dir string) bool { return filepath.IsAbs(dir) }

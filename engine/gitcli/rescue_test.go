@@ -339,3 +339,23 @@ func TestRescue_SparseCheckoutIsNoDeletion(t *testing.T) {
 		t.Error("wrong tree")
 	}
 }
+
+func TestRescue_SplitIndex(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	dir := f.lane("lane-1")
+	f.git(dir, "config", "core.splitIndex", "true")
+	f.git(dir, "update-index", "--split-index")
+	f.write(dir, "shared.txt", "changed\n")
+	parts := filepath.Join(f.git(dir, "rev-parse", "--absolute-git-dir"), "sharedindex.*")
+	before, err := filepath.Glob(parts)
+	if err != nil || len(before) == 0 {
+		t.Fatalf("the index is not split: %v", err)
+	}
+	if got := f.rescue(dir); f.show(got.Commit, "shared.txt") != "changed" || f.show(got.Commit, "docs/guide.md") != "guide" {
+		t.Error("wrong tree")
+	}
+	if after, _ := filepath.Glob(parts); !slices.Equal(before, after) {
+		t.Errorf("parts of the index are now %q, were %q", after, before)
+	}
+}

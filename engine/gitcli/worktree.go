@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -64,8 +65,8 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, branch string, at lanes.Com
 }
 
 func checkDir(dir string) error {
-	if !isAbs(dir) {
-		return fmt.Errorf("worktree folder %q is not absolute", dir)
+	if !filepath.IsAbs(dir) {
+		return fmt.Errorf("worktree folder %q is not absolute: give the whole path", dir)
 	}
 	return nil
 }
