@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -178,18 +176,4 @@ func monotonic() int64 {
 		return 0
 	}
 	return ts.Nano()
-}
-
-// chase forks itself and exits, so that the process to be killed is always another one.
-func chase(name string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := f.WriteString("x\n"); err != nil {
-		return err
-	}
-	cmd := exec.Command("/proc/self/exe", "run", name)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return cmd.Start()
 }

@@ -45,7 +45,6 @@ var parts = map[string]func([]string) error{
 	"call":      playCall,
 	"ancestors": playAncestors,
 	"stamp":     playStamp,
-	"run":       playRun,
 	"orphans":   playOrphans,
 }
 
@@ -136,11 +135,6 @@ func playAncestors(args []string) error {
 // playStamp writes the monotonic time of its first instruction, in nanoseconds.
 func playStamp(args []string) error {
 	return replaceFile(args[0], fmt.Appendf(nil, "%d", monotonic()), false)
-}
-
-// playRun stays the parent of nothing: it forks itself again and exits, without end.
-func playRun(args []string) error {
-	return chase(args[0])
 }
 
 // playOrphans is an engine that adopts an orphan while it has a dead child of its own that it did not wait for yet.
