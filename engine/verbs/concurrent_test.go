@@ -96,11 +96,10 @@ func TestConcurrent1_AllocationsAreUnique(t *testing.T) {
 func TestConcurrent1_NoIncrementIsLost(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t)
-	s.env = []string{"VERBS_TEST_STEP=count"}
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			if out, err := s.command().CombinedOutput(); err != nil {
+			if out, err := s.step("count").CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
@@ -152,8 +151,7 @@ type child struct {
 // start runs a step until it says that it is ready.
 func (s *sandbox) start(step string) child {
 	s.t.Helper()
-	cmd := s.command()
-	cmd.Env = append(cmd.Env, "VERBS_TEST_STEP="+step)
+	cmd := s.step(step)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		s.t.Fatal(err)

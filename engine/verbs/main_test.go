@@ -3,43 +3,55 @@ package verbs
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// TestMain makes the test binary the program under test when it is called by that name.
+// stepVar makes the test binary a child that does one step of testStep.
+const stepVar = "VERBS_TEST_STEP"
+
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "ferrox-tools" {
+	if step := os.Getenv(stepVar); step != "" {
 		cwd, err := os.Getwd()
 		if err != nil {
 			panic(err)
 		}
-		if step := os.Getenv("VERBS_TEST_STEP"); step != "" {
-			os.Exit(testStep(step, cwd))
-		}
-		if len(os.Args) > 2 && os.Args[2] == hookVerb {
-			os.Exit(runHook(cwd))
-		}
-		os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd))
+		os.Exit(testStep(step, cwd))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if dir, err := buildTool(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(dir))
+	}
+	os.Exit(code)
 }
 
-// tool is a link to the test binary by the program's name.
+// buildTool builds the program once, without the race detector: it is started some hundred times.
+var buildTool = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "verbs-tool-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "ferrox-tools")
+	out, err := exec.Command("go", "build", "-o", path, "./testdata/tool").CombinedOutput()
+	if err != nil {
+		return path, fmt.Errorf("build the program under test: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+// tool is the path of the program under test.
 func tool(t testing.TB) string {
 	t.Helper()
-	self, err := os.Executable()
+	path, err := buildTool()
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := filepath.Join(t.TempDir(), "ferrox-tools")
-	if err := os.Symlink(self, link); err != nil {
-		t.Fatal(err)
-	}
-	return link
+	return path
 }
 
 // sandbox is an empty project outside any repository, and the program started in it.
@@ -105,7 +117,22 @@ type ran struct {
 }
 
 func (s *sandbox) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(s.tool, args...)
+	return s.program(s.tool, args...)
+}
+
+// step is this test binary as a child that does one step.
+func (s *sandbox) step(name string) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := s.program(self)
+	cmd.Env = append(cmd.Env, stepVar+"="+name)
+	return cmd
+}
+
+func (s *sandbox) program(path string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
 	cmd.Dir = s.dir
 	for _, pair := range os.Environ() {
 		if !strings.HasPrefix(pair, "FERROX_") && !strings.HasPrefix(pair, "HOME=") && !strings.HasPrefix(pair, "GIT_") {
