@@ -18,7 +18,8 @@ func (r *Repo) RemoveScratch(ctx context.Context, dir string) error {
 	return r.drop(ctx, dir, true)
 }
 
-// RemoveWorktree removes a worktree and its registration, whatever is in it.
+// RemoveWorktree removes a worktree and its registration, whatever is in it, except for what only a submodule of it has:
+// no rescue can hold that, so it is refused.
 func (r *Repo) RemoveWorktree(ctx context.Context, p gates.Permit, dir string) error {
 	if !p.Valid() {
 		return fmt.Errorf("remove worktree %s: no permit: ask the completion predicate first", dir)
@@ -30,7 +31,8 @@ func (r *Repo) removeWorktree(ctx context.Context, dir string) error {
 	return r.drop(ctx, dir, false)
 }
 
-func (r *Repo) drop(ctx context.Context, dir string, detached bool) error {
+// drop removes a worktree; scratch is one without a branch, whose content nobody misses.
+func (r *Repo) drop(ctx context.Context, dir string, scratch bool) error {
 	r.worktrees.Lock()
 	defer r.worktrees.Unlock()
 
@@ -48,10 +50,10 @@ func (r *Repo) drop(ctx context.Context, dir string, detached bool) error {
 		return fmt.Errorf("remove worktree %s: it is the main checkout", dir)
 	case w.Locked:
 		return fmt.Errorf("remove worktree %s: %w: git worktree unlock it", dir, engine.ErrWorktreeLocked)
-	case detached && w.Branch != "":
+	case scratch && w.Branch != "":
 		return fmt.Errorf("remove scratch worktree %s: %w: it is on branch %s", dir, engine.ErrRefCheckedOut, w.Branch)
 	}
-	if err := r.removeRegistered(ctx, w.Dir); err != nil {
+	if err := r.removeRegistered(ctx, w.Dir, scratch); err != nil {
 		return fmt.Errorf("remove worktree %s: %w", dir, err)
 	}
 	return nil
@@ -72,12 +74,17 @@ func (r *Repo) registered(ctx context.Context, dir string) (worktreeRecord, bool
 
 // removeRegistered empties the folder itself where git cannot (folders without write permission, as module caches have
 // them), so that folder and registration go together.
-func (r *Repo) removeRegistered(ctx context.Context, dir string) error {
+func (r *Repo) removeRegistered(ctx context.Context, dir string, scratch bool) error {
 	// A folder whose link is broken is not a worktree to git any more, but its registration names it.
-	_, linkErr := r.locate(dir)
+	gitDir, linkErr := r.locate(dir)
 	_, statErr := os.Lstat(dir)
 	if linkErr != nil && statErr == nil {
 		return linkErr
+	}
+	if linkErr == nil && !scratch {
+		if err := r.onlyHere(ctx, gitDir, dir); err != nil {
+			return err
+		}
 	}
 	if err := makeRemovable(dir); err != nil {
 		return err

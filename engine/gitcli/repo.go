@@ -23,7 +23,8 @@ const (
 // Repo is one git repository, reached through its common directory, so it works the same from every worktree.
 type Repo struct {
 	common    string // absolute common directory
-	root      string // absolute top of the main checkout; "" for a bare repository
+	root      string // absolute top of the main checkout; "" when there is none or it is not known
+	bare      bool
 	version   string
 	limit     time.Duration
 	signLimit time.Duration
@@ -109,10 +110,25 @@ func (r *Repo) findRoot(ctx context.Context, dir, gitDir string, bare bool) erro
 	if err != nil {
 		return err
 	}
-	if len(records) > 0 && !records[0].bare && records[0].Dir != r.common {
-		r.root = records[0].Dir
+	if len(records) == 0 || records[0].bare {
+		r.bare = true
+		return nil
 	}
-	return nil
+	if r.root = records[0].Dir; r.root == r.common {
+		r.root, err = r.movedRoot(ctx)
+	}
+	return err
+}
+
+// movedRoot is the checkout of a repository whose git directory lies elsewhere, as a submodule's does; "" when the
+// repository does not say where.
+func (r *Repo) movedRoot(ctx context.Context) (string, error) {
+	out, err := r.run(ctx, call{args: []string{"config", "--get", "core.worktree"}, okExit: 1})
+	path := strings.TrimSuffix(string(out), "\n")
+	if err != nil || path == "" || filepath.IsAbs(path) {
+		return path, err
+	}
+	return filepath.Join(r.common, path), nil
 }
 
 func (r *Repo) readVersion(ctx context.Context) error {
@@ -137,7 +153,7 @@ func (r *Repo) Inspect(ctx context.Context) (engine.RepoInfo, error) {
 	info := engine.RepoInfo{
 		Root:      r.root,
 		CommonDir: r.common,
-		Bare:      r.root == "",
+		Bare:      r.bare,
 		Shallow:   strings.TrimSpace(string(out)) == "true",
 		Version:   r.version,
 	}

@@ -49,6 +49,21 @@ func TestOpen(t *testing.T) {
 			t.Errorf("got %+v, %v", info, err)
 		}
 	})
+	t.Run("worktree of a submodule", func(t *testing.T) {
+		outer := newFixture(t)
+		outer.git(outer.dir, "submodule", "--quiet", "add", f.dir, "lib")
+		sub, linked := filepath.Join(outer.dir, "lib"), filepath.Join(outer.top, "linked")
+		outer.git(sub, "worktree", "add", "-q", "-b", "other", linked)
+		for _, dir := range []string{sub, linked} {
+			r, err := Open(t.Context(), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info, err := r.Inspect(t.Context()); err != nil || info.Bare || info.Root != sub {
+				t.Errorf("from %s: got %+v, %v", dir, info, err)
+			}
+		}
+	})
 	for name, dir := range map[string]string{"no repository": f.top, "no such folder": filepath.Join(f.top, "none")} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Open(t.Context(), dir); !errors.Is(err, engine.ErrNotRepository) {

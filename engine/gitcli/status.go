@@ -46,8 +46,10 @@ func (r *Repo) Status(ctx context.Context, dir string) (engine.WorktreeStatus, e
 func (r *Repo) status(ctx context.Context, gitDir, dir, ignored string) (worktreeStatus, error) {
 	out, err := r.run(ctx, call{
 		cwd: dir, gitDir: gitDir, workTree: dir,
-		args: []string{"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
-			"--ignore-submodules=none", "--no-renames", ignored},
+		args: []string{
+			"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
+			"--ignore-submodules=none", "--no-renames", ignored,
+		},
 	})
 	if err != nil {
 		return worktreeStatus{}, err

@@ -289,6 +289,17 @@ func TestW26_Submodule(t *testing.T) {
 	if text := f.git(f.dir, "show", "-s", "--format=%B", string(got.Commit)); !strings.Contains(text, "changes inside lib") || len(got.Ignored) != 1 || got.Ignored[0] != "lib/" {
 		t.Errorf("the dirty submodule is not named: %+v\n%s", got, text)
 	}
+	sub := filepath.Join(lane, "lib")
+	if err := f.repo.removeWorktree(ctx, lane); err == nil || !strings.Contains(err.Error(), `"lib"`) || f.read(sub, "shared.txt") != "changed inside\n" {
+		t.Fatalf("a change inside a submodule was removed: %v", err)
+	}
+	f.git(sub, "checkout", "-q", "-b", "work")
+	f.commit(sub, "only here")
+	f.commit(lane, "names it")
+	if err := f.repo.removeWorktree(ctx, lane); err == nil || !strings.Contains(err.Error(), "no remote") || !f.registered(lane) {
+		t.Fatalf("a commit that only a submodule has was removed: %v", err)
+	}
+	f.git(sub, "push", "-q", "origin", "work")
 	if err := f.repo.removeWorktree(ctx, lane); err != nil {
 		t.Fatal(err)
 	}
