@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -81,6 +82,7 @@ func (c *call) dispatch(words []string) (string, error) {
 // globals takes the flags out that may stand anywhere.
 func (c *call) globals(words []string) ([]string, error) {
 	c.dir = c.cwd
+	c.jsonErrors = c.jsonErrors || slices.Contains(words, "--json-errors") // also for an error that stands before it
 	c.workstream = c.env("FERROX_WORKSTREAM")
 	var rest []string
 	for i := 0; i < len(words); i++ {
@@ -90,7 +92,6 @@ func (c *call) globals(words []string) ([]string, error) {
 		case w == "--raw":
 			c.raw = true
 		case w == "--json-errors":
-			c.jsonErrors = true
 		case inline:
 			if err := c.chdir(value); err != nil {
 				return nil, err
