@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ferrox/engine"
+	"ferrox/engine/hook"
 	"ferrox/lanes/settings"
 )
 
@@ -39,7 +40,8 @@ Add a file that greets the reader. Replace this packet by one of your own.
 `
 
 func (a *app) cmdInit() *cobra.Command {
-	return &cobra.Command{
+	var agent string
+	cmd := &cobra.Command{
 		Use: "init", Short: "write commented settings and an example packet; what is there stays", Args: none(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, info, err := a.openRepo(cmd.Context())
@@ -71,6 +73,16 @@ func (a *app) cmdInit() *cobra.Command {
 					v.Kept = append(v.Kept, f.name)
 				}
 			}
+			hooks, err := guardAgent(agent, info.Root)
+			if err != nil {
+				return err
+			}
+			for _, name := range hooks {
+				if rel, err := filepath.Rel(info.Root, name); err == nil {
+					name = rel
+				}
+				v.Written = append(v.Written, name)
+			}
 			return a.show(v, func(w io.Writer) {
 				for _, name := range v.Written {
 					fmt.Fprintf(w, "wrote %s\n", name)
@@ -82,6 +94,24 @@ func (a *app) cmdInit() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&agent, "agent", "", "write an agent's hook settings too: claude, codex or gemini")
+	return cmd
+}
+
+// guardAgent writes hook settings next to what is there; twice writes nothing.
+func guardAgent(agent, root string) ([]string, error) {
+	if agent == "" {
+		return nil, nil
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	written, err := hook.Install(agent, root, exe)
+	if err != nil {
+		return nil, &engine.Error{Exit: engine.ExitUsage, Code: "bad-agent-settings", Message: err.Error(), Next: "ferrox init --agent claude|codex|gemini"}
+	}
+	return written, nil
 }
 
 // writeNew writes a file that is not there yet.

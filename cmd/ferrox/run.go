@@ -42,14 +42,6 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string)
 // hangups are the signals that end a command. An engine parks at the first one instead.
 var hangups = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
-// early runs what needs no command tree.
-func (a *app) early(args []string) (int, bool) {
-	if len(args) > 2 && args[1] == "shim" && args[2] == "--spec" {
-		return a.shim(args[3]), true
-	}
-	return 0, false
-}
-
 // app is one call of the program.
 type app struct {
 	stdin  io.Reader
