@@ -146,12 +146,12 @@ func (n node) halting(h *Halting) {
 
 // gates reads the caps by gate id. Any id is an id, "__proto__" as well.
 func (n node) gates(to *map[string]Gate) {
-	o := n.object()
 	if n.file.describe != nil {
 		g := defaultGate()
-		o.at("*").gate(&g)
+		node{file: n.file, path: n.path + ".*"}.gate(&g)
 		return
 	}
+	o := n.object()
 	gates := maps.Clone(*to)
 	for _, id := range o.order {
 		g := Halting{Gates: gates}.Gate(id)
