@@ -95,7 +95,7 @@ func TestEventThatDoesNotEndIsABlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		code, text := run(t, r, deps())
-		if code != 2 || !strings.Contains(text, "did not end within 5s") {
+		if code != 2 || !strings.Contains(text, "did not end within 4s") {
 			t.Errorf("exit %d, %q", code, text)
 		}
 		_ = w.Close()

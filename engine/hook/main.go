@@ -13,7 +13,7 @@ import (
 
 // Limits of one call. Together they stay below the time limit that Install writes into the agents' settings.
 const (
-	readLimit = 5 * time.Second
+	readLimit = 4 * time.Second
 	workLimit = 9 * time.Second
 	maxEvent  = 8 << 20 // bytes
 )
@@ -44,17 +44,12 @@ var alwaysProtected = [...]string{"ferrox/*/integration"}
 
 // Main answers one event of the hook called name and returns the exit code: 0 to let the tool run, 2 to block it. Anything that
 // goes wrong inside is a block as well: to the agents every other code means "go on".
-func Main(name string, stdin io.Reader, stdout, stderr io.Writer, env []string, cwd string, deps Deps) (code int) {
+func Main(name string, stdin io.Reader, stdout, stderr io.Writer, env []string, cwd string, deps Deps) int {
 	if name != "pre-tool-use" {
 		_, _ = fmt.Fprintf(stderr, "run hook %q: there is no such hook; known: pre-tool-use\n", name)
 		return exitBlock
 	}
 	format := FormatPlain
-	defer func() {
-		if p := recover(); p != nil {
-			code = answer{block: true, text: fmt.Sprintf("merge guard: it failed on this event (%v); write the command in a simpler way", p)}.write(format, stdout, stderr)
-		}
-	}()
 	data, err := readEvent(stdin)
 	if err != nil {
 		return blocked(err).write(format, stdout, stderr)
@@ -69,7 +64,26 @@ func Main(name string, stdin io.Reader, stdout, stderr io.Writer, env []string, 
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), workLimit)
 	defer cancel()
-	return decide(ctx, e, env, deps).write(format, stdout, stderr)
+	return decideInTime(ctx, e, env, deps).write(format, stdout, stderr)
+}
+
+// decideInTime blocks when there is no decision in time: an agent that waits in vain would run the command.
+func decideInTime(ctx context.Context, e event, env []string, deps Deps) answer {
+	done := make(chan answer, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- blocked(fmt.Errorf("decide on the event: it failed (%v); write the command in a simpler way", p))
+			}
+		}()
+		done <- decide(ctx, e, env, deps)
+	}()
+	select {
+	case a := <-done:
+		return a
+	case <-time.After(workLimit + time.Second):
+		return blocked(fmt.Errorf("decide on the event: no answer within %s; write the command in a simpler way", workLimit+time.Second))
+	}
 }
 
 func blocked(err error) answer {

@@ -93,7 +93,8 @@ func (c *checker) assigned(st *state, a *syntax.Assign) []string {
 // substituted gives what $(…) becomes. The few commands that ask git for the branch are answered, and so are plain echo
 // and which.
 func (c *checker) substituted(st *state, x *syntax.CmdSubst, quoted bool) []string {
-	if len(x.Stmts) != 1 {
+	// Each level reads its inside more than once; the budget keeps deep nesting from multiplying.
+	if len(x.Stmts) != 1 || !c.spend() {
 		return []string{unknown(quoted)}
 	}
 	call, ok := x.Stmts[0].Cmd.(*syntax.CallExpr)

@@ -46,7 +46,7 @@ var blocked = map[string][]string{
 	"main": {
 		"bash -c \"$(cat <<'EOF'\ngit merge x\nEOF\n)\"", "ls > >(git merge x)", "script -qc 'git merge x' /dev/null", ". <(echo git merge x)", "bash <(echo git merge x)", "source /dev/stdin <<< 'git merge x'",
 		"cd $PWD && git merge x", `cd "$(git rev-parse --show-toplevel)" && git merge x`, "git merge topic 2>&1 | tee log", "env -S\"git merge x\"", "echo b | while read b; do git merge $b; done", "su -c 'git merge x' bob", "git -C $PWD/. merge x",
-		"git -c alias.x='!sh -c \"git merge y\"' x", "mkdir x && cd x && git init && git pull", "git clone u d && cd d && git merge x", "git {merge,x}", "git {a,b,c,d,e,f}{a,b,c,d,e,f}{a,b,c,d,e,f} x", "git me{1..3}", "git co topic; git merge x",
+		"git -c alias.x='!sh -c \"git merge y\"' x", "mkdir x && cd x && git init && git pull", "git clone u d && cd d && git merge x", "git {merge,x}", "git me{1..3}", "git co topic; git merge x",
 		// plain
 		"git merge x", "git merge --no-ff topic", "git merge --continue", "git merge --squash topic", "git pull", "git pull origin main",
 		"git pull --rebase", "git rebase topic", "git rebase --onto topic x", "git cherry-pick abc", "git cherry-pick --continue",
@@ -205,6 +205,25 @@ func TestUnparsableLineIsAnError(t *testing.T) {
 	for _, line := range []string{"git status '", "if true; then", "$(", "echo ${", "cat <<EOF\nx", "a \x00 b", strings.Repeat("x", maxLine+1)} {
 		if r, err := Check(line, cwd, repo("topic")); err == nil {
 			t.Errorf("Check(%.20q) = %+v, want an error", line, r)
+		}
+	}
+}
+
+// TestHostileLinesAreBlockedSoon gives lines that grow without end when they are followed naively.
+func TestHostileLinesAreBlockedSoon(t *testing.T) {
+	t.Parallel()
+	deep := func(open, in, end string, n int) string { return strings.Repeat(open, n) + in + strings.Repeat(end, n) }
+	for name, line := range map[string]string{
+		"substitutions": deep("echo $(", "git merge x", ")", 300),
+		"doubling":      "x=aa; " + strings.Repeat("x=$x$x; ", 500) + "git push origin $x",
+		"loops":         deep("for i in 1 2; do ", "git merge x", "; done", 100),
+		"braces":        "git " + strings.Repeat("{a,b}", 2000) + " merge",
+		"recursion":     "f() { f; git merge x; f; }; f",
+		"many":          strings.Repeat("git -C /x st; ", 6000),
+		"subshells":     deep("(", "git merge x", ")", 500),
+	} {
+		if len(findings(t, "main", line)) == 0 {
+			t.Errorf("%s passed", name)
 		}
 	}
 }

@@ -83,6 +83,9 @@ func (c *checker) text(st *state, w *syntax.Word) []string {
 }
 
 func (c *checker) parts(st *state, parts []syntax.WordPart, quoted bool) []string {
+	if len(parts) > maxParts {
+		return []string{unknown(quoted)}
+	}
 	alts := []string{""}
 	for i, p := range parts {
 		vals := c.part(st, p, quoted, i == 0)
@@ -99,6 +102,9 @@ func (c *checker) parts(st *state, parts []syntax.WordPart, quoted bool) []strin
 	}
 	return alts
 }
+
+// maxParts bounds the pieces of one word that are put together.
+const maxParts = 1024
 
 func longest(list []string) int {
 	n := 0
@@ -186,6 +192,9 @@ func (s *state) values(name string, quoted bool) []string {
 // braces writes out {a,b}. A sequence, {1..3}, and what comes after too many words are not known.
 func braces(w *syntax.Word) []*syntax.Word {
 	syntax.SplitBraces(w)
+	if len(w.Parts) > maxParts {
+		return []*syntax.Word{w}
+	}
 	left := maxAlternatives
 	return expandBraces(w, &left)
 }
