@@ -52,7 +52,7 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"mkrepo": mkrepo, "mkpacket": mkpacket, "json": jsonCheck, "until": until, "capture": capture, "endengine": endEngine,
+			"mkrepo": mkrepo, "mkpacket": mkpacket, "json": jsonCheck, "until": until, "capture": capture, "endengine": endEngine, "becomes": becomes,
 		},
 	})
 }
