@@ -17,6 +17,7 @@ import (
 type session struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
+	traced     func(text string, args []any) // benchmarks record what runs; nil otherwise
 }
 
 // dial opens a session on a database handle.
@@ -41,8 +42,16 @@ func (s *session) prepared(text string) (*sql.Stmt, error) {
 	return st, nil
 }
 
+// trace tells a benchmark what is about to run.
+func (s *session) trace(text string, args []any) {
+	if s.traced != nil {
+		s.traced(text, args)
+	}
+}
+
 // exec runs a statement and returns how many rows it changed.
 func (s *session) exec(text string, args ...any) (int64, error) {
+	s.trace(text, args)
 	st, err := s.prepared(text)
 	if err != nil {
 		return 0, err
@@ -56,6 +65,7 @@ func (s *session) exec(text string, args ...any) (int64, error) {
 
 // query runs a statement that answers with rows. The caller closes them before the next statement.
 func (s *session) query(text string, args ...any) (*sql.Rows, error) {
+	s.trace(text, args)
 	st, err := s.prepared(text)
 	if err != nil {
 		return nil, err
@@ -65,6 +75,7 @@ func (s *session) query(text string, args ...any) (*sql.Rows, error) {
 
 // number runs a statement that answers with one number.
 func (s *session) number(text string, args ...any) (int64, error) {
+	s.trace(text, args)
 	st, err := s.prepared(text)
 	if err != nil {
 		return 0, err
