@@ -20,7 +20,7 @@ type Settings struct {
 // Runner is the block "runner".
 type Runner struct {
 	Lanes           int           `json:"lanes" jsonschema:"lanes that work at the same time"`
-	LanesDir        string        `json:"lanes_dir" jsonschema:"folder of the lane worktrees, from the main checkout; empty is ../<repository>.lanes"`
+	LanesDir        string        `json:"lanes_dir" jsonschema:"folder of the lane worktrees, from the main checkout; empty is the checkout's name with .lanes, beside it"`
 	Setup           [][]string    `json:"setup" jsonschema:"commands run once in a fresh worktree"`
 	Copy            []string      `json:"copy" jsonschema:"ignored files that a fresh worktree gets"`
 	Worker          Worker        `json:"worker" jsonschema:"the coding agent"`
