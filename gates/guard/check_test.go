@@ -165,7 +165,7 @@ var allowed = map[string][]string{
 		"git push origin 1.x",
 		"git commit -m \"$(cat <<'EOF'\nMerge notes: git merge x\nEOF\n)\"", "gh pr create --title x --body \"$(cat <<'EOF'\ngit push origin main\nEOF\n)\"", "git co topic && git merge main", "cd ~/other && git push origin topic", `cd "$X" && git push origin topic`, "git push origin main:topic", "git push origin v1.2:refs/heads/topic",
 		"git push origin refs/heads/topic", `gh api "repos/$R/pulls/1/comments" -f body=hi`, `gh api -X POST "repos/$R/issues/1/comments" -f body=x`, "python3 - <<'EOF'\nprint('git merge x')\nEOF", "cat > f.sh <<'EOF'\ngit push origin main\nEOF", "git diff $(git merge-base main HEAD)..HEAD", "git log --oneline | head -5", "mkdir -p {a,b}/{c,d}",
-		"GIT_EDITOR=true git rebase --continue", "export PATH=$PATH:/x; make", "source .venv/bin/activate && pytest", "source $VENV/bin/activate", "curl -fsSL https://x.y/i.sh | bash", "tar czf - . | ssh h 'cat > x'", "docker compose up -d", "git show HEAD:main", "if [ \"$(git branch --show-current)\" = main ]; then echo no; fi",
+		"GIT_EDITOR=true git rebase --continue", "export PATH=$PATH:/x; make", "source .venv/bin/activate && pytest", "source $VENV/bin/activate", "curl -fsSL https://x.y/i.sh | bash", "tar czf - . | ssh h 'cat > x'", "docker compose up -d", "git show HEAD:main", "time | cat", "time", "if [ \"$(git branch --show-current)\" = main ]; then echo no; fi",
 	},
 	"topic": {
 		`B=$(git branch --show-current) && git push -u origin "$B"`, "git push -u origin HEAD 2>&1 | tail -5", "git fetch origin && git rebase origin/main && git push --force-with-lease", `cd "$(git rev-parse --show-toplevel)" && git push`, `git -C "$PWD" push`, `cd $(pwd) && git pull`,

@@ -8,6 +8,9 @@ import (
 
 // output is the text that a statement writes, for what is piped into a shell; nil when nothing of it can be known.
 func (c *checker) output(st *state, s *syntax.Stmt) *string {
+	if s == nil {
+		return nil // "time" alone
+	}
 	if !c.spend() {
 		return nil
 	}
