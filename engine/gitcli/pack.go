@@ -28,7 +28,7 @@ func (o object) oid(digits int) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// packCodes are the numbers of object kinds in a pack.
+// packCode is the number of an object kind in a pack.
 func packCode(kind string) byte {
 	return map[string]byte{"commit": 1, "tree": 2, "blob": 3, "tag": 4}[kind]
 }
