@@ -72,8 +72,9 @@ func (c *call) dispatch(words []string) (string, error) {
 		c.project.open(c)
 	}
 	result, err := c.verb.run(c)
-	if result == nil {
-		return "", err
+	var answered refusal
+	if result == nil || (err != nil && !errors.As(err, &answered)) {
+		return "", err // a decision that could not be carried out is none
 	}
 	text, perr := c.print(result)
 	return text, errors.Join(err, perr)
