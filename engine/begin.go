@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ferrox/gates"
@@ -269,10 +270,10 @@ func (r *runner) recordRun(ctx context.Context, u unit, tree WorktreeStatus) err
 	})
 }
 
-// deliver puts every ruling that the worker has not acknowledged into the prompt of the run.
+// deliver puts every ruling that the worker has not acknowledged into the prompt of the run, the oldest ruling first.
 func (r *runner) deliver(ctx context.Context, tx Tx, holds []hold.Record, run lanes.RunID) ([]lanes.MessageID, error) {
 	var rulings []lanes.MessageID
-	for _, h := range holds {
+	for _, h := range byRuling(holds) {
 		if h.State != hold.Released || !h.Unresolved() {
 			continue
 		}
@@ -286,4 +287,9 @@ func (r *runner) deliver(ctx context.Context, tx Tx, holds []hold.Record, run la
 		rulings = append(rulings, h.Ruling)
 	}
 	return rulings, nil
+}
+
+// byRuling orders holds by the instant of their ruling.
+func byRuling(holds []hold.Record) []hold.Record {
+	return slices.SortedStableFunc(slices.Values(holds), func(a, b hold.Record) int { return a.RuledAt.Compare(b.RuledAt) })
 }

@@ -73,6 +73,7 @@ func socket(run *lanes.Run) string { return filepath.Join(run.Dir, "sock") }
 
 // gitNames are the variables that would point git in a lane at another repository, index or object store.
 var gitNames = []string{
+	"GIT_CONFIG", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_INDEX_VERSION", "GIT_QUARANTINE_PATH",
 }
@@ -89,7 +90,7 @@ func (r *runner) workerEnv(u unit, run *lanes.Run) []string {
 		env = append(env, kv)
 	}
 	env = append(env,
-		"PWD="+u.lane.Worktree, "PATH="+filepath.Dir(r.Exe)+string(os.PathListSeparator)+lookup(r.Env, "PATH"),
+		"PWD="+u.lane.Worktree, "PATH="+r.binDir()+string(os.PathListSeparator)+lookup(r.Env, "PATH"),
 		"FERROX_BATCH="+string(r.id), "FERROX_TASK="+string(u.task.ID), fmt.Sprintf("FERROX_LANE=%d", u.lane.Number),
 		"FERROX_TASK_DIR="+u.taskDir(), "FERROX_WORKTREE="+u.lane.Worktree,
 	)
@@ -169,6 +170,7 @@ func (r *runner) recordExit(ctx context.Context, u unit, exit WorkerExit, by str
 	if len(exit.Ended) > 0 {
 		text += "; had to be ended: " + strings.Join(exit.Ended, ", ")
 	}
+	commits := r.newCommits(ctx, u)
 	return r.commit(ctx, func(tx Tx) error {
 		run, err := tx.Run(ctx, u.run.ID)
 		if err != nil {
@@ -178,7 +180,7 @@ func (r *runner) recordExit(ctx context.Context, u unit, exit WorkerExit, by str
 		run.ExitCode, run.Signal, run.Failure = exit.Code, exit.Signal, exit.Failure
 		return errors.Join(second(tx.PutRun(ctx, run)), r.event(ctx, tx, lanes.Event{
 			Batch: r.id, Type: "task", Task: run.Task, Lane: run.Lane, Ref: string(run.ID), Name: "worker-exited", Text: text,
-		}))
+		}), r.flagCitations(ctx, tx, u, commits))
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"ferrox/gates"
 	"ferrox/hold"
 	"ferrox/lanes"
 )
@@ -66,14 +68,35 @@ func (e *Engine) statusOf(ctx context.Context, r Reader, b lanes.Batch) (StatusV
 	if err != nil {
 		return v, err
 	}
+	holds, err := r.Holds(ctx, HoldFilter{Batch: b.ID, Unresolved: true})
+	if err != nil {
+		return v, err
+	}
 	for _, t := range tasks {
-		v.Tasks = append(v.Tasks, viewTask(t))
+		v.Tasks = append(v.Tasks, e.viewHeldTask(b, t, holds))
 	}
 	if v.Lanes, err = e.lanesOf(ctx, r, b.ID); err != nil {
 		return v, err
 	}
 	v.Holds, err = e.holdsOf(ctx, r, HoldFilter{Batch: b.ID, Unresolved: true})
 	return v, err
+}
+
+// viewHeldTask shows a task with what its unresolved holds stand against. That is asked anew each time and never stored.
+func (e *Engine) viewHeldTask(b lanes.Batch, t lanes.Task, holds []hold.Record) TaskView {
+	v := viewTask(t)
+	if t.State.Ended() {
+		return v // its stored reasons say why it ended
+	}
+	holds = slices.DeleteFunc(slices.Clone(holds), func(h hold.Record) bool { return h.Task != t.ID })
+	_, reasons := gates.Complete(gates.Facts{Path: gates.PathPause, Now: e.Clock.Now(), Batch: b, Task: t, Holds: holds})
+	for _, re := range v.Reasons {
+		if re.Code != lanes.CodeHoldOpen && re.Code != lanes.CodeHoldUnacknowledged {
+			reasons = append(reasons, re)
+		}
+	}
+	v.Reasons = slices.Concat([]lanes.Reason{}, reasons)
+	return v
 }
 
 func (e *Engine) lanesOf(ctx context.Context, r Reader, b lanes.BatchID) ([]LaneView, error) {

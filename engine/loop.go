@@ -354,7 +354,7 @@ func (r *runner) rest(ctx context.Context, s snapshot, plan lanes.Plan) (*Outcom
 	default:
 		return r.end(ctx, s)
 	}
-	return r.pause(ctx, cause)
+	return r.pause(ctx, cause, s.tasks...)
 }
 
 type openCount struct{ held, parked int }
@@ -396,9 +396,15 @@ func movedAway(s snapshot) bool {
 	})
 }
 
-// pause parks the batch: everything stays as it is.
-func (r *runner) pause(ctx context.Context, cause lanes.Cause) (*Outcome, error) {
+// pause parks the batch: everything stays as it is. The tasks that the decision was made on have to be as they were: a
+// ruling that was committed since goes on instead, as its author was told.
+func (r *runner) pause(ctx context.Context, cause lanes.Cause, seen ...lanes.Task) (*Outcome, error) {
 	err := r.commit(ctx, func(tx Tx) error {
+		for _, was := range seen {
+			if t, err := tx.Task(ctx, r.id, was.ID); err != nil || t.Version != was.Version {
+				return errors.Join(err, ErrConflict)
+			}
+		}
 		b, err := tx.Batch(ctx, r.id)
 		if err != nil {
 			return err

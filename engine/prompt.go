@@ -19,7 +19,7 @@ func (r *runner) prompt(u unit) ([]byte, error) {
 		return nil, fmt.Errorf("read the packet of %s: %w", u.task.ID, err)
 	}
 	var b bytes.Buffer
-	for _, h := range u.holds {
+	for _, h := range byRuling(u.holds) {
 		if slices.Contains(u.run.Rulings, h.Ruling) {
 			writeRuling(&b, h)
 		}

@@ -93,6 +93,9 @@ func (e *Engine) ruleTx(ctx context.Context, tx Tx, q RuleRequest, head lanes.Co
 		}
 	}
 	repeated, no := mailbox.Validate(facts)
+	if no != nil && no.Code == mailbox.MissingReplyTo {
+		return Ruled{}, e.withCandidates(ctx, tx, fromRefusal(no))
+	}
 	if no != nil {
 		return Ruled{}, fromRefusal(no)
 	}
@@ -216,6 +219,24 @@ func findHold(ctx context.Context, r Reader, id string) (hold.Record, error) {
 			"%s fits %d holds: %s", id, len(found), strings.Join(names, ", "))
 	}
 	return found[0], nil
+}
+
+// withCandidates names the open holds to somebody who named none.
+func (e *Engine) withCandidates(ctx context.Context, r Reader, no *Error) error {
+	holds, err := r.Holds(ctx, HoldFilter{Unresolved: true})
+	if err != nil {
+		return err
+	}
+	var open []string
+	for _, h := range holds {
+		if h.State == hold.Open {
+			open = append(open, string(h.ID)+" ("+string(h.Task)+")")
+		}
+	}
+	if len(open) > 0 {
+		no.Message += "; open: " + strings.Join(open, ", ")
+	}
+	return no
 }
 
 // fromRefusal gives a refusal its exit code.

@@ -94,6 +94,9 @@ func (o *owner) newRunner(ctx context.Context, id lanes.BatchID, opts RunOptions
 	if err != nil {
 		return nil, err
 	}
+	if err := o.publishProgram(); err != nil {
+		return nil, err
+	}
 	return &runner{
 		owner: o, id: b.ID, opts: opts, set: set, drives: map[lanes.TaskID]*drive{}, ending: map[lanes.TaskID]string{},
 		changed: make(chan struct{}, 1),

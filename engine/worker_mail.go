@@ -110,7 +110,11 @@ type Escalated struct {
 	ID       lanes.HoldID `json:"id"`
 	Repeated bool         `json:"repeated"`
 	Deadline string       `json:"deadline"`
+	Note     string       `json:"note"` // what it means for the worker
 }
+
+// heldNote tells a worker what its question did to its task.
+const heldNote = "the task is held: it cannot finish or merge until somebody with authority has ruled; end now, or go on only with work that the answer cannot change"
 
 // escalate opens a hold, or finds the open one that it repeats. The task is held from this transaction on.
 func (e *Engine) escalate(ctx context.Context, tx Tx, run lanes.Run, q WorkerRequest) (any, string, error) {
@@ -171,7 +175,7 @@ func (e *Engine) repeatEscalation(ctx context.Context, tx Tx, h hold.Record, run
 }
 
 func escalated(h hold.Record, repeated bool) Escalated {
-	return Escalated{ID: h.ID, Repeated: repeated, Deadline: stamp(h.Deadline)}
+	return Escalated{ID: h.ID, Repeated: repeated, Deadline: stamp(h.Deadline), Note: heldNote}
 }
 
 func (e *Engine) message(b lanes.BatchID, t lanes.TaskID, n lanes.Number, typ mailbox.Type, role mailbox.Role) mailbox.Message {

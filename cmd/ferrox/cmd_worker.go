@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -39,8 +40,12 @@ func (a *app) ask(ctx context.Context, q engine.WorkerRequest) error {
 	}
 	if a.json {
 		fmt.Fprintln(a.stdout, answer.Result)
-	} else {
-		fmt.Fprintln(a.stdout, answer.Text)
+		return nil
+	}
+	fmt.Fprintln(a.stdout, answer.Text)
+	var told struct{ Note string }
+	if json.Unmarshal([]byte(answer.Result), &told) == nil && told.Note != "" {
+		fmt.Fprintf(a.stderr, "ferrox: %s\n", clean(told.Note))
 	}
 	return nil
 }
