@@ -156,18 +156,19 @@ func (e *ending) signal(sig unix.Signal) {
 	}
 }
 
-// settled reaps what has died and reports whether the command and its whole tree are gone.
+// settled reaps what has died and reports whether the command and its whole tree are gone. The list of processes is no
+// snapshot: one that forks fast slips through it. Whether any child is left the kernel alone can tell, and since orphans
+// become children of a subreaper, no child means no descendant.
 func (e *ending) settled() bool {
 	tree, err := foreign()
 	if err != nil {
 		return false
 	}
-	left := len(tree)
 	for _, s := range tree {
 		// The command is reaped by its own waiter, everything else by nobody but us.
-		if s.dead() && s.pid != e.cmd.Process.Pid && reap(s.pid) {
-			left--
+		if s.dead() && s.pid != e.cmd.Process.Pid {
+			reap(s.pid)
 		}
 	}
-	return e.gone && left == 0
+	return e.gone && childless()
 }

@@ -13,23 +13,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweepEvery is how long a sweep lets killed processes vanish before it looks again.
-const sweepEvery = 5 * time.Millisecond
+const (
+	// sweepEvery is how long a sweep lets killed processes vanish before it looks again.
+	sweepEvery = 5 * time.Millisecond
+	// sweepLooks is how many looks in a row must find nothing: one that forks fast slips through a single one.
+	sweepLooks = 3
+)
 
 // Sweep implements engine.Workers. Beside the processes that carry the token it takes their descendants and whoever
-// shares a session with one of them, since a child may have dropped its environment. It returns when a look finds none.
+// shares a session with one of them, since a child may have dropped its environment. It returns when several looks in a row find none.
 func (r *Runner) Sweep(ctx context.Context, token string) ([]string, error) {
 	if token == "" {
 		return nil, errors.New("sweep processes: no token given")
 	}
 	var swept sightings
-	for {
+	for empty := 0; ; {
 		r.takeSwept()
 		left, err := r.carriers(token)
 		if err != nil {
 			return swept.names(), fmt.Errorf("sweep processes: %w", err)
 		}
-		if len(left) == 0 {
+		empty++
+		if len(left) > 0 {
+			empty = 0
+		}
+		if empty == sweepLooks {
 			return swept.names(), nil
 		}
 		for _, s := range left {

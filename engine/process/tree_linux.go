@@ -50,6 +50,16 @@ func descendants(all []stat, root int, keep func(stat) bool) []stat {
 	return found
 }
 
+// childless reports whether this process has no child at all, alive or dead. Nothing is reaped.
+func childless() bool {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err == unix.ECHILD
+		}
+	}
+}
+
 // reap takes a dead child off the process table; false when it is not there to be taken.
 func reap(pid int) bool {
 	for {
