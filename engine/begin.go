@@ -157,10 +157,14 @@ type setupError struct {
 func (e *setupError) Error() string { return fmt.Sprintf("set up the worktree: %s: %v", e.what, e.err) }
 func (e *setupError) Unwrap() error { return e.err }
 
-// unprepared fails the task when its set-up failed; anything else is the lane's trouble.
+// unprepared fails the task when its set-up failed and names a lane that stands elsewhere; anything else is the lane's
+// trouble.
 func (r *runner) unprepared(ctx context.Context, u unit, err error) error {
 	var setup *setupError
 	if !errors.As(err, &setup) {
+		if tree, look := r.Git.Status(ctx, u.lane.Worktree); look == nil && tree.Branch != u.lane.Branch {
+			return r.wrongBranch(ctx, u, tree)
+		}
 		return err
 	}
 	text := setup.Error()

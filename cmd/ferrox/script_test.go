@@ -192,7 +192,12 @@ func jsonCheck(ts *testscript.TestScript, neg bool, args []string) {
 
 // field reads one field of a decoded JSON value as text.
 func field(v any, path string) (string, error) {
-	for _, part := range strings.FieldsFunc(strings.ReplaceAll(path, "[", ".["), func(r rune) bool { return r == '.' }) {
+	inside := false // a dot between brackets is part of a value: [ref=a.txt]
+	dot := func(r rune) bool {
+		inside = r == '[' || inside && r != ']'
+		return r == '.' && !inside
+	}
+	for _, part := range strings.FieldsFunc(strings.ReplaceAll(path, "[", ".["), dot) {
 		var err error
 		if v, err = step(v, part); err != nil {
 			return "", err
