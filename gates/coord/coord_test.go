@@ -66,8 +66,8 @@ func FuzzMatch(f *testing.F) {
 		pattern = strings.ReplaceAll(pattern, `\*`, `[^/]*`)
 		pattern = strings.ReplaceAll(pattern, "\x01", `.*`)
 		pattern = strings.ReplaceAll(pattern, "\x00", `(?:.*/)?`)
-		if strings.ContainsAny(glob, "\x00\x01") {
-			t.Skip("the stand-ins of the reference")
+		if strings.ContainsAny(glob, "\x00\x01") || strings.Contains(glob, "***") {
+			t.Skip("the stand-ins of the reference, and stars that it does not take from the left")
 		}
 		re, err := regexp.Compile(`(?is)\A` + pattern + `\z`)
 		if err != nil {
