@@ -116,16 +116,16 @@ func (r *runner) stepHalted(ctx context.Context, s snapshot) (*Outcome, time.Dur
 
 func (r *runner) stepRunning(ctx context.Context, s snapshot) (*Outcome, time.Duration, error) {
 	now := r.Clock.Now()
-	plan := lanes.Schedule(lanes.Situation{Tasks: s.tasks, Lanes: s.lanes, Limit: s.batch.LaneLimit, Overlap: overlap, Now: now})
-	if len(plan.Block)+len(plan.Unblock) > 0 {
-		return nil, 0, r.block(ctx, plan)
+	moves := graph.Schedule(graph.Situation{Tasks: s.tasks, Lanes: s.lanes, Limit: s.batch.LaneLimit, Now: now})
+	if len(moves.Block)+len(moves.Unblock) > 0 {
+		return nil, 0, r.block(ctx, moves)
 	}
-	for _, p := range plan.Start {
+	for _, p := range moves.Start {
 		r.start(ctx, p.Task, p.Lane)
 	}
 	wake := r.goOn(ctx, s, now)
-	if !plan.WakeAt.IsZero() {
-		wake = min(wake, plan.WakeAt.Sub(now))
+	if !moves.WakeAt.IsZero() {
+		wake = min(wake, moves.WakeAt.Sub(now))
 	}
 	for _, h := range s.holds {
 		if h.Open && !h.Expired {
@@ -135,12 +135,8 @@ func (r *runner) stepRunning(ctx context.Context, s snapshot) (*Outcome, time.Du
 	if r.driving() > 0 {
 		return nil, max(wake, time.Millisecond), nil
 	}
-	out, err := r.rest(ctx, s, plan)
+	out, err := r.rest(ctx, s, moves)
 	return out, max(wake, time.Millisecond), err
-}
-
-func overlap(a, b lanes.Task) bool {
-	return graph.Overlaps(graph.NodeOf(a), graph.NodeOf(b))
 }
 
 // goOn drives running tasks that nobody drives: their next run is due, or their claim waits to be judged again.
@@ -247,14 +243,14 @@ func (r *runner) show(ctx context.Context) error {
 }
 
 // block marks tasks that can never start as things stand, and revives those that can again.
-func (r *runner) block(ctx context.Context, plan lanes.Plan) error {
+func (r *runner) block(ctx context.Context, moves graph.Moves) error {
 	return r.commit(ctx, func(tx Tx) error {
-		for _, b := range plan.Block {
-			if err := r.moveTask(ctx, tx, b.Task, lanes.Block, []lanes.Reason{b.Reason}, "task-blocked", b.Reason.Text); err != nil {
+		for _, b := range moves.Block {
+			if err := r.moveTask(ctx, tx, b.Task, lanes.Block, b.Reasons, "task-blocked", b.Reasons[0].Text); err != nil {
 				return err
 			}
 		}
-		for _, id := range plan.Unblock {
+		for _, id := range moves.Unblock {
 			if err := r.moveTask(ctx, tx, id, lanes.Unblock, nil, "task-unblocked", "what it depends on was revived"); err != nil {
 				return err
 			}
@@ -334,14 +330,14 @@ func (r *runner) parkLane(ctx context.Context, tx Tx, h hold.Record) error {
 }
 
 // rest decides what an engine without anything to drive does: wait, park, or end the batch.
-func (r *runner) rest(ctx context.Context, s snapshot, plan lanes.Plan) (*Outcome, error) {
+func (r *runner) rest(ctx context.Context, s snapshot, moves graph.Moves) (*Outcome, error) {
 	var cause lanes.Cause
 	switch open, waiting := r.heldAndParked(s), waitingClaims(s); {
-	case open.held > 0 && r.opts.NoWait && plan.WakeAt.IsZero() && waiting == 0:
+	case open.held > 0 && r.opts.NoWait && moves.WakeAt.IsZero() && waiting == 0:
 		cause = lanes.CauseHeld
 	case open.held > 0:
 		return nil, nil
-	case !plan.WakeAt.IsZero():
+	case !moves.WakeAt.IsZero():
 		return nil, nil
 	case waiting > 0 && (r.opts.NoWait || movedAway(s)):
 		cause = lanes.CauseMergeFailure

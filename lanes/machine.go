@@ -60,7 +60,7 @@ func TaskTable() []Move {
 		{Stall, s(TaskRunning, TaskPending), string(TaskStalled)},
 		{Fail, s(TaskRunning, TaskPending, TaskHeld, TaskStalled, TaskBlocked), string(TaskFailed)},
 		{Skip, s(TaskRunning, TaskPending, TaskStalled, TaskFailed, TaskBlocked), string(TaskSkipped)},
-		{Block, s(TaskPending), string(TaskBlocked)},
+		{Block, s(TaskPending, TaskBlocked), string(TaskBlocked)},
 		{Unblock, s(TaskBlocked), string(TaskPending)},
 		{Retry, s(TaskStalled, TaskFailed, TaskSkipped), string(TaskPending)},
 	}
