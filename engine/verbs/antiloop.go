@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,11 +77,7 @@ func antiloopStatus(c *call) (any, error) {
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(c.antiloopLog())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	s, err := foldAntiloop(c.antiloopLog(), data, antiloop.KeyOf(artifact, question))
+	s, err := foldAntiloop(c.antiloopLog(), antiloop.KeyOf(artifact, question))
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +101,8 @@ func (c *call) antiloopAppend(r antiloop.Record, answer func(antiloop.State) (an
 	}
 	path := c.antiloopLog()
 	var result any
-	torn, err := appendLine(path, c.limits, func(data []byte) (any, error) {
-		s, err := foldAntiloop(path, data, antiloop.KeyOf(r.Artifact, r.Question))
+	torn, err := appendLine(path, c.limits, func() (any, error) {
+		s, err := foldAntiloop(path, antiloop.KeyOf(r.Artifact, r.Question))
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +118,12 @@ func (c *call) antiloopAppend(r antiloop.Record, answer func(antiloop.State) (an
 	return result, nil
 }
 
-func foldAntiloop(path string, data []byte, key antiloop.Key) (antiloop.State, error) {
+// foldAntiloop counts what a log says of a key; a log that is not there says nothing.
+func foldAntiloop(path string, key antiloop.Key) (antiloop.State, error) {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return antiloop.State{}, fmt.Errorf("read log: %w", err)
+	}
 	records, err := readLines[antiloop.Record](path, data)
 	return antiloop.Fold(records, key), err
 }

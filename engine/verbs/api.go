@@ -21,14 +21,15 @@ func Settings(dir string, env func(string) string) (settings.Settings, []setting
 }
 
 // MergeGate asks strength.merge-gate, with flags as on the command line, for the project that dir belongs to. The answer of a
-// gate that could not be asked is an error, never a pass.
+// gate that could not be asked before ctx ends is an error, never a pass.
 func MergeGate(ctx context.Context, dir string, env func(string) string, flags []string) (strength.GateDecision, error) {
-	c := &call{env: env, cwd: dir, dir: dir, args: flags, workstream: env("FERROX_WORKSTREAM")}
+	c := &call{ctx: ctx, env: env, cwd: dir, dir: dir, args: flags, workstream: env("FERROX_WORKSTREAM")}
 	if err := c.find([]string{"strength.merge-gate"}); err != nil {
 		return strength.GateDecision{}, err
 	}
 	c.args = flags
 	c.project.open(c)
+	c.limits.within(ctx)
 	result, err := c.verb.run(c)
 	if err == nil {
 		err = ctx.Err()

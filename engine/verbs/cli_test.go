@@ -171,6 +171,18 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
+func TestW64_ExitCodesAndJSONThatScriptsCanTrust(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t)
+	for _, args := range [][]string{{"no.such", "--json"}, {"--json", "gate.cap-check"}, {"antiloop.status", "--json"}, {"coverage.delta", "--cwd", "none", "--json"}} {
+		if e := object(t, s.bad(args...)); e["ok"] != false {
+			t.Errorf("%q: %v", args, e)
+		}
+	}
+	s.ok("coord.hot-seam-check", "--files", "", "--json")
+	s.ok("antiloop.status", "--artifact", "a", "--question", "q", "--json")
+}
+
 func TestSettingsOfUserAndWorkstream(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t)

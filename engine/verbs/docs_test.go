@@ -76,7 +76,7 @@ const docsHead = "# Decision verbs\n\n" +
 	"- Flags are `--name value`; the first of a name counts. Lists are split at commas. Numbers are plain decimal numbers, instants are\n" +
 	"  epoch milliseconds: no verb reads a clock, except antiloop without `--now-ts`.\n" +
 	"- `--raw` prints on one line, `--pick FIELD` one field, `--cwd DIR` names the project, `--ws NAME` a workstream, `--json-errors` (or\n" +
-	"  `FERROX_JSON_ERRORS=1`) makes errors JSON. `--list` lists the verbs; `--help` explains the verb that stands beside it, without one\n" +
+	"  `--json`, or `FERROX_JSON_ERRORS=1`) makes errors JSON. `--list` lists the verbs; `--help` explains the verb that stands beside it, without one\n" +
 	"  all of them; nothing is run then.\n" +
 	"- The project is the nearest folder with a `.planning` above the working directory, inside a repository not above it. Inside a linked\n" +
 	"  worktree it is the main checkout's, so that numbers, logs and counters are one.\n" +

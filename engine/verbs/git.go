@@ -15,7 +15,7 @@ const gitLimit = 20 * time.Second
 
 // git runs git in the project's folder, read-only and without anything that the repository could make it start.
 func (c *call) git(args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), gitLimit)
+	ctx, cancel := context.WithTimeout(c.ctx, gitLimit)
 	defer cancel()
 
 	hardened := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks", "--no-pager", "-C", c.dir}

@@ -47,7 +47,7 @@ A decision is JSON on standard output with exit 0, a refusal too. Wrong argument
   --pick <field>     one field of the answer: a.b, list[0], list[-1]
   --cwd <dir>        the project's folder; inside a lane the state is the main checkout's
   --ws <name>        a workstream whose settings lie over the project's
-  --json-errors      errors as JSON, also by FERROX_JSON_ERRORS=1
+  --json-errors      errors as JSON; also --json, or FERROX_JSON_ERRORS=1
   --list             this list of verbs
   <verb> --help      a verb's flags, answer and an example
 
@@ -81,9 +81,6 @@ func (v *verb) line() string {
 	text := v.name
 	if v.example != "" {
 		text += " " + v.example
-	}
-	if v.stdin != "" {
-		text += " <<< '" + v.stdin + "'"
 	}
 	return text
 }

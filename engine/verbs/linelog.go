@@ -10,22 +10,17 @@ import (
 	"strings"
 )
 
-// appendLine adds one record to a log of JSON lines, under the log's lock. decide sees the log as it is and gives the record,
-// or none. A last line without its newline is closed first, and torn says so: it is what a crash left, and must not swallow
+// appendLine adds one record to a log of JSON lines, under the log's lock. decide gives the record, or none; it may read the
+// log, which stands still meanwhile. A last line without its newline is closed first, and torn says so: it is what a crash left, and must not swallow
 // the next record.
-func appendLine(path string, l limits, decide func(data []byte) (any, error)) (torn bool, err error) {
+func appendLine(path string, l limits, decide func() (any, error)) (torn bool, err error) {
 	k, err := acquire(path, l)
 	if err != nil {
 		return false, err
 	}
 	defer k.release()
 
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("append to log: %w", err)
-	}
-	isNew := err != nil
-	record, err := decide(data)
+	record, err := decide()
 	if err != nil || record == nil {
 		return false, err
 	}
@@ -34,7 +29,11 @@ func appendLine(path string, l limits, decide func(data []byte) (any, error)) (t
 		return false, fmt.Errorf("append to log: %w", err)
 	}
 
-	torn = len(data) > 0 && data[len(data)-1] != '\n'
+	last, isNew, err := lastByte(path)
+	if err != nil {
+		return false, fmt.Errorf("append to log: %w", err)
+	}
+	torn = !isNew && last != '\n'
 	if torn {
 		line = append([]byte{'\n'}, line...)
 	}
@@ -45,6 +44,28 @@ func appendLine(path string, l limits, decide func(data []byte) (any, error)) (t
 		err = syncFolder(filepath.Dir(path))
 	}
 	return torn, err
+}
+
+// lastByte reads the end of a log; one that is not there, or empty, ends like a line.
+func lastByte(path string) (last byte, isNew bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return '\n', true, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, false, err
+	}
+	if info.Size() == 0 {
+		return '\n', false, nil
+	}
+	var b [1]byte
+	_, err = f.ReadAt(b[:], info.Size()-1)
+	return b[0], false, err
 }
 
 // addSynced appends whole or not at all.

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -23,6 +24,13 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{retries: 100000, pause: 2 * time.Millisecond, stale: 30 * time.Second}
+}
+
+// within shortens the wait to what is left of ctx.
+func (l *limits) within(ctx context.Context) {
+	if end, ok := ctx.Deadline(); ok {
+		l.retries = min(l.retries, max(1, int(time.Until(end)/l.pause)))
+	}
 }
 
 // The codes of a lock that could not be had or was lost.

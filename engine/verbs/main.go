@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +13,10 @@ import (
 )
 
 // Main runs one decision verb and returns the exit status: 0 for a decision, refusals included; 1 for bad arguments and for
-// whatever went wrong. argv begins with the program's name; "query" may follow it or not. cwd is the process's directory.
-func Main(argv []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string, cwd string) (exit int) {
-	c := &call{stdin: stdin, env: env, cwd: cwd, jsonErrors: env("FERROX_JSON_ERRORS") == "1"}
+// whatever went wrong. argv begins with the program's name; "query" may follow it or not. cwd is the process's directory. No verb reads
+// standard input.
+func Main(argv []string, _ io.Reader, stdout, stderr io.Writer, env func(string) string, cwd string) (exit int) {
+	c := &call{ctx: context.Background(), env: env, cwd: cwd, jsonErrors: env("FERROX_JSON_ERRORS") == "1"}
 	var words []string
 	if len(argv) > 0 {
 		words = argv[1:]
@@ -31,7 +33,7 @@ func Main(argv []string, stdin io.Reader, stdout, stderr io.Writer, env func(str
 
 // call is one run of a verb.
 type call struct {
-	stdin      io.Reader
+	ctx        context.Context // ends the programs that a verb asks
 	env        func(string) string
 	cwd        string // of the process; file arguments of the sealed verbs are relative to it
 	dir        string // of the project, --cwd
@@ -83,7 +85,7 @@ func (c *call) dispatch(words []string) (string, error) {
 // globals takes the flags out that may stand anywhere.
 func (c *call) globals(words []string) ([]string, error) {
 	c.dir = c.cwd
-	c.jsonErrors = c.jsonErrors || slices.Contains(words, "--json-errors") // also for an error that stands before it
+	c.jsonErrors = c.jsonErrors || slices.ContainsFunc(words, isJSONErrors) // also for an error that stands before it
 	c.workstream = c.env("FERROX_WORKSTREAM")
 	var rest []string
 	for i := 0; i < len(words); i++ {
@@ -92,7 +94,7 @@ func (c *call) globals(words []string) ([]string, error) {
 		switch {
 		case w == "--raw":
 			c.raw = true
-		case w == "--json-errors":
+		case isJSONErrors(w):
 		case inline:
 			if err := c.chdir(value); err != nil {
 				return nil, err
@@ -111,6 +113,9 @@ func (c *call) globals(words []string) ([]string, error) {
 	}
 	return rest, nil
 }
+
+// isJSONErrors takes --json as well: it is what the other commands call it, and answers are JSON in any case.
+func isJSONErrors(w string) bool { return w == "--json-errors" || w == "--json" }
 
 func (c *call) global(name, value string) error {
 	switch name {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"ferrox/gates/coord"
@@ -86,7 +87,7 @@ func (g *mergeGate) depth() {
 	}
 	paths := g.files
 	if ref, ok := g.value("diff-base"); ok {
-		paths = append(paths, g.changedSince(ref)...)
+		paths = slices.Concat(paths, g.changedSince(ref))
 	}
 	decisions := f.sub("decisions")
 	for _, r := range g.requirements {

@@ -104,7 +104,7 @@ func userDefaults(env func(string) string) string {
 // log appends one line to the run-log.
 func (c *call) log(entry any) error {
 	path := c.path(runLogPath)
-	torn, err := appendLine(path, c.limits, func([]byte) (any, error) { return entry, nil })
+	torn, err := appendLine(path, c.limits, func() (any, error) { return entry, nil })
 	if torn {
 		c.warn("the last line of %s was torn by a crash; it was closed, look at it", path)
 	}

@@ -94,7 +94,7 @@ const askLimit = 10 * time.Minute
 
 // ask runs one reviewer. reason says why its findings can't be had.
 func (c *call) ask(m settings.PanelMember, q trident.Query) (findings []string, reason string) {
-	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	ctx, cancel := context.WithTimeout(c.ctx, askLimit)
 	defer cancel()
 
 	var out, errOut bytes.Buffer

@@ -14,7 +14,6 @@ type verb struct {
 	answers   string // the fields of the result and their values
 	files     string // what it reads and writes; empty is nothing
 	example   string // the arguments of a call that works in an empty project
-	stdin     string // what the example is fed, for verbs that read standard input
 	noProject bool   // needs neither project nor settings
 	strict    bool   // malformed arguments have the reason InvalidArgs
 	run       func(*call) (any, error)

@@ -8,9 +8,7 @@ import (
 // norm is how words are compared: trimmed, in lower case.
 func norm(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
-// normText is norm of a JSON value; a value that is no text is empty.
-func normText(raw json.RawMessage) string { return norm(text(raw)) }
-
+// text is a JSON text; a value that is none is empty.
 func text(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
