@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"ferrox/engine"
+	"ferrox/engine/process"
 	"ferrox/lanes/settings"
 	"ferrox/mailbox"
 )
@@ -148,14 +150,20 @@ func (a *app) cmdSupervise() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = errors.Join(a.mayCommand(cmd.Context(), e), a.recordSupervisor(cmd.Context(), e), e.close())
-		if err != nil {
+		if err = a.mayCommand(cmd.Context(), e); err == nil {
+			err = a.recordSupervisor(cmd.Context(), e)
+		}
+		if err = errors.Join(err, e.close()); err != nil {
 			return err
 		}
-		return a.runSupervised(args)
+		// What the command leaves behind would stand below nobody, and be taken for the operator.
+		return errors.Join(a.runSupervised(args), process.EndLeftovers(leftoverGrace))
 	}
 	return cmd
 }
+
+// leftoverGrace is the time between TERM and KILL to what a supervised command left running.
+const leftoverGrace = 2 * time.Second
 
 func (a *app) runSupervised(args []string) error {
 	child := exec.Command(args[0], args[1:]...)
