@@ -148,6 +148,9 @@ func (r *runner) live(ctx context.Context) bool {
 // are named.
 func (r *runner) phaseCommand(ctx context.Context, c Command) (Done, error) {
 	done := Done{Batch: r.id}
+	if c.Verb == "unpause" && r.alone {
+		return done, refuse(ExitBusy, codeEngineGone, "ferrox resume "+string(r.id), "the engine has ended meanwhile")
+	}
 	err := r.commit(ctx, func(tx Tx) error {
 		b, err := tx.Batch(ctx, r.id)
 		if err != nil {

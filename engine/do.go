@@ -74,6 +74,7 @@ func (e *Engine) doMyself(ctx context.Context, b lanes.BatchID, id string) (err 
 	if err != nil {
 		return err
 	}
+	r.alone = true
 	if err := r.settleAll(ctx); err != nil {
 		return fmt.Errorf("recover batch %s: %w", b, err)
 	}

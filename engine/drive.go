@@ -70,8 +70,8 @@ func (r *runner) drive(ctx context.Context, d *drive, lane lanes.Number) error {
 // advance does the next step of a task. It reports whether there is one more.
 func (r *runner) advance(ctx context.Context, d *drive, u unit, lane lanes.Number) (bool, error) {
 	switch {
-	case u.run != nil && u.run.State == lanes.RunStarting && r.halted() != "":
-		return r.neverStarted(ctx, u)
+	case u.run != nil && u.run.State == lanes.RunStarting && !r.mayJudge(u.batch):
+		return r.neverStarted(ctx, u) // going home, or taken over: nothing is spawned
 	case u.run != nil && u.run.State == lanes.RunStarting:
 		return true, r.launch(ctx, u)
 	case u.run != nil && u.run.State == lanes.RunRunning:
@@ -122,14 +122,20 @@ func (r *runner) giveUp(ctx context.Context, id lanes.TaskID, cause error) error
 		Code: lanes.CodeFactUnreadable, Ref: string(id), Clears: "operator", Next: "ferrox retry " + string(id), Text: cause.Error(),
 	}
 	return r.commit(ctx, func(tx Tx) error {
-		t, err := tx.Task(ctx, r.id, id)
+		u, err := unitOf(ctx, tx, r.id, id)
 		if err != nil {
 			return err
 		}
-		if t.State, err = t.State.Fire(lanes.Stall); err != nil {
-			return nil // held or ended: that stands
+		if err := r.closeBroken(ctx, tx, u); err != nil {
+			return err
 		}
-		t.Reasons, t.EndedAt = []lanes.Reason{reason}, r.Clock.Now()
+		t := u.task
+		t.RetryAt = r.Clock.Now().Add(slow) // what cannot be closed is looked at again, and not in a hot loop
+		next, refused := t.State.Fire(lanes.Stall)
+		if refused != nil {
+			return second(tx.PutTask(ctx, t)) // held or ended: that stands
+		}
+		t.State, t.Reasons, t.EndedAt = next, []lanes.Reason{reason}, r.Clock.Now()
 		if _, err := tx.PutTask(ctx, t); err != nil {
 			return err
 		}
@@ -138,6 +144,29 @@ func (r *runner) giveUp(ctx context.Context, id lanes.TaskID, cause error) error
 		}
 		return r.event(ctx, tx, lanes.Event{Batch: r.id, Type: "task", Task: id, Lane: t.Lane, Name: "task-stalled", Text: cause.Error()})
 	})
+}
+
+// closeBroken closes the open run of a lane that broke, unless its worker may be alive: nobody could judge it.
+func (r *runner) closeBroken(ctx context.Context, tx Tx, u unit) error {
+	if u.run == nil || u.run.State == lanes.RunRunning {
+		return nil
+	}
+	if u.run.State == lanes.RunStarting {
+		if _, found := r.Workers.Find(u.run.Dir); found {
+			return nil
+		}
+		err := tx.SettleEffect(ctx, "spawn/"+string(u.run.ID), lanes.EffectAbandoned, "the lane broke", r.Clock.Now())
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.closeRunTx(ctx, tx, u, "", "the lane broke"); err != nil {
+		return err
+	}
+	if u.task.State == lanes.TaskHeld && u.lane.State == lanes.LaneRunning {
+		return r.restLane(ctx, tx, u.task)
+	}
+	return nil
 }
 
 // keepLane closes a lane to other tasks: its task ended without landing.

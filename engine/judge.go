@@ -61,6 +61,7 @@ func (r *runner) drain(ctx context.Context, u unit) error {
 type verdict struct {
 	present   bool
 	landed    bool
+	gone      bool // the worktree is not there
 	later     bool // it stands, and only the integration branch is in the way
 	reasons   []lanes.Reason
 	conflicts []gates.Conflict
@@ -76,10 +77,11 @@ func (r *runner) decideClaim(ctx context.Context, path gates.Path, u unit) (verd
 	}
 	if id == "" && path != gates.PathMerge {
 		tree, err := r.Git.Status(ctx, u.lane.Worktree)
-		if errors.Is(err, ErrWorktreeGone) {
-			err = nil // rebuilt from its branch before the next run
+		if !errors.Is(err, ErrWorktreeGone) {
+			return verdict{tree: tree}, err
 		}
-		return verdict{tree: tree}, err
+		info, err := r.Git.Branch(ctx, u.lane.Branch) // what was committed counts; the rest is rebuilt before the next run
+		return verdict{tree: WorktreeStatus{Head: info.Head}, gone: true}, err
 	}
 	v, err := r.land(ctx, path, u)
 	v.present = id != ""
@@ -144,7 +146,7 @@ func (r *runner) conflict(ctx context.Context, u unit, v verdict) error {
 func (r *runner) afterRun(ctx context.Context, u unit, v verdict) (bool, error) {
 	facts := r.runFacts(u, v)
 	progress, err := progressOf(u)
-	if err != nil && !v.tree.missing() {
+	if err != nil && !v.gone {
 		return false, fmt.Errorf("read the progress of %s: %w", u.task.ID, err)
 	}
 	facts.BoxesTicked = progress.Boxes > u.task.Boxes
@@ -168,8 +170,6 @@ func (r *runner) afterRun(ctx context.Context, u unit, v verdict) (bool, error) 
 	})
 	return goOn, err
 }
-
-func (w WorktreeStatus) missing() bool { return w.Head == "" && w.Branch == "" }
 
 func reasonOf(reasons []lanes.Reason, code lanes.Code) *lanes.Reason {
 	for i := range reasons {
@@ -266,8 +266,8 @@ func (r *runner) refuseClaim(ctx context.Context, u unit, v verdict, outcome str
 		if err != nil {
 			return err
 		}
-		if fresh.task.Version != u.task.Version {
-			return ErrConflict // something was decided meanwhile: judge again
+		if fresh.task.Version != u.task.Version || fresh.batch.Phase != lanes.PhaseRunning {
+			return ErrConflict // something was decided meanwhile: judge again, or not while taken over
 		}
 		if err := r.closeRunTx(ctx, tx, fresh, v.tree.Head, outcome); err != nil {
 			return err

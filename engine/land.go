@@ -189,6 +189,13 @@ func (r *runner) recordIntent(ctx context.Context, p gates.Permit, u unit, key s
 		if t.Version != p.Version() {
 			return ErrConflict
 		}
+		b, err := tx.Batch(ctx, p.Batch())
+		if err != nil {
+			return err
+		}
+		if intent.Path == gates.PathClaim && b.Phase != lanes.PhaseRunning {
+			return ErrConflict // taken over meanwhile: the claim is kept
+		}
 		return tx.AddEffect(ctx, lanes.Effect{
 			Key: key, Batch: r.id, Kind: lanes.EffectLand, Task: t.ID, Lane: u.lane.Number, Payload: string(payload), CreatedAt: r.Clock.Now(),
 		})

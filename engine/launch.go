@@ -167,6 +167,9 @@ func (r *runner) recordExit(ctx context.Context, u unit, exit WorkerExit, by str
 		}
 		by, text = "lost", fmt.Sprintf("its shim was lost; %d processes were ended", len(left))
 	}
+	if by == "" && exit.Terminated {
+		by = "park" // an engine that is gone by now told it to end
+	}
 	if len(exit.Ended) > 0 {
 		text += "; had to be ended: " + strings.Join(exit.Ended, ", ")
 	}

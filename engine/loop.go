@@ -21,6 +21,9 @@ func (r *runner) loop(ctx context.Context) (Outcome, error) {
 	signal := r.opts.Signal
 	for {
 		out, wake, err := r.step(ctx)
+		if ctx.Err() != nil && out == nil {
+			return Outcome{Batch: r.id, Phase: lanes.PhaseRunning, Exit: ExitParked}, nil // told a second time: as it is
+		}
 		if errors.Is(err, ErrConflict) {
 			continue // somebody else committed in between: look again
 		}
@@ -158,7 +161,7 @@ func (r *runner) goOn(ctx context.Context, s snapshot, now time.Time) time.Durat
 // adopt drives tasks whose worker may be alive, whatever the state of the task: held ones have to fall quiet too.
 func (r *runner) adopt(ctx context.Context, s snapshot) {
 	for _, run := range s.active {
-		if run.State != lanes.RunExited || r.mayJudge(s.batch) && !r.waits(s, run.Task) {
+		if !r.waits(s, run.Task) && (run.State != lanes.RunExited || r.mayJudge(s.batch)) {
 			r.start(ctx, run.Task, run.Lane)
 		}
 	}
@@ -333,16 +336,16 @@ func (r *runner) parkLane(ctx context.Context, tx Tx, h hold.Record) error {
 func (r *runner) rest(ctx context.Context, s snapshot, moves graph.Moves) (*Outcome, error) {
 	var cause lanes.Cause
 	switch open, waiting := r.heldAndParked(s), waitingClaims(s); {
-	case open.held > 0 && r.opts.NoWait && moves.WakeAt.IsZero() && waiting == 0:
-		cause = lanes.CauseHeld
-	case open.held > 0:
-		return nil, nil
-	case !moves.WakeAt.IsZero():
+	case !moves.WakeAt.IsZero() || running(s) > waiting:
+		return nil, nil // a run is due
+	case open.held > 0 && !r.opts.NoWait:
 		return nil, nil
 	case waiting > 0 && (r.opts.NoWait || movedAway(s)):
 		cause = lanes.CauseMergeFailure
-	case waiting > 0 || idleRuns(s):
+	case waiting > 0:
 		return nil, nil
+	case open.held > 0:
+		cause = lanes.CauseHeld
 	case open.parked > 0:
 		cause = lanes.CauseHoldTimeout
 	case len(s.holds) > 0:
@@ -381,8 +384,13 @@ func waitingClaims(s snapshot) (n int) {
 	return n
 }
 
-func idleRuns(s snapshot) bool {
-	return slices.ContainsFunc(s.tasks, func(t lanes.Task) bool { return t.State == lanes.TaskRunning })
+func running(s snapshot) (n int) {
+	for _, t := range s.tasks {
+		if t.State == lanes.TaskRunning {
+			n++
+		}
+	}
+	return n
 }
 
 // movedAway reports whether a claim waits for an integration branch that was moved in a way that cannot be followed.

@@ -37,11 +37,19 @@ func (r *runner) settleAll(ctx context.Context) error {
 		if err == nil {
 			err = r.drain(ctx, u)
 		}
-		if err != nil {
+		if err = r.strandNone(ctx, run.Task, err); err != nil {
 			return fmt.Errorf("task %s: %w", run.Task, err)
 		}
 	}
 	return r.settleEffects(ctx)
+}
+
+// strandNone gives a task up whose lane broke, so that the rest of the batch recovers.
+func (r *runner) strandNone(ctx context.Context, id lanes.TaskID, err error) error {
+	if err == nil || fatal(err) || ctx.Err() != nil {
+		return err
+	}
+	return r.giveUp(ctx, id, err)
 }
 
 // seeEvents starts the live log at what happens from now on.
@@ -86,7 +94,7 @@ func (r *runner) settleEffects(ctx context.Context) error {
 		return err
 	}
 	for _, e := range pending {
-		if err := r.settleEffect(ctx, e); err != nil {
+		if err := r.strandNone(ctx, e.Task, r.settleEffect(ctx, e)); err != nil {
 			return fmt.Errorf("settle %s: %w", e.Key, err)
 		}
 	}

@@ -17,6 +17,9 @@ type ResumeOptions struct {
 	Force  bool          // retry failed and stalled tasks
 }
 
+// codeEngineGone answers a command that only a live engine can carry out.
+const codeEngineGone = "engine-gone"
+
 // Resume drives a batch that was parked, or whose engine died. A live engine that pauses or was taken over is told to go
 // on instead; one that runs is never overridden.
 func (e *Engine) Resume(ctx context.Context, opts ResumeOptions, run RunOptions, started func(lanes.Batch, []string)) (Outcome, error) {
@@ -27,7 +30,11 @@ func (e *Engine) Resume(ctx context.Context, opts ResumeOptions, run RunOptions,
 	o, err := e.own(ctx, b.ID)
 	var busy *Error
 	if errors.As(err, &busy) && busy.Exit == ExitBusy {
-		return e.unpause(ctx, b, busy)
+		out, err := e.unpause(ctx, b, busy)
+		if errors.As(err, &busy) && busy.Code == codeEngineGone {
+			return e.Resume(ctx, opts, run, started) // it parked before it heard us
+		}
+		return out, err
 	}
 	if err != nil {
 		return Outcome{}, err

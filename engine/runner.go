@@ -36,6 +36,7 @@ type runner struct {
 	opts RunOptions
 	set  settings.Settings
 
+	alone   bool       // a command without an engine: nobody drives the batch after it
 	merging sync.Mutex // one landing at a time
 	making  sync.Mutex // one worktree at a time: git's own locks fail instead of waiting
 

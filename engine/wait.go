@@ -69,6 +69,9 @@ func (e *Engine) waited(ctx context.Context, w *Waited, forHold bool) (bool, err
 	case lanes.PhasePaused:
 		w.Exit = ExitParked
 	case lanes.PhaseRunning:
+		if again, err := e.Status(ctx, w.Batch); err != nil || again.Phase != v.Phase || again.Engine.State == "alive" {
+			return false, err // it ended, or began, between the two looks
+		}
 		return true, refuse(ExitFailed, "engine-dead", "ferrox resume "+string(w.Batch), "the engine of batch %s died", w.Batch)
 	}
 	return true, nil

@@ -114,6 +114,9 @@ func (a *app) cmdResume() *cobra.Command {
 	f.BoolVar(&o.Force, "force", false, "retry all failed and stalled tasks; never overrides a live engine")
 	s.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.Lanes < 0 || cmd.Flags().Changed("lanes") && o.Lanes == 0 {
+			return usageError{fmt.Errorf("--lanes %d: at least 1", o.Lanes)}
+		}
 		o.Batch = lanes.BatchID(first(args))
 		if s.detach {
 			return a.detach(cmd.Context())

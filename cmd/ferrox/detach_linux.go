@@ -61,7 +61,7 @@ func (a *app) detach(ctx context.Context) error {
 	tell.Close()
 	line, err := bufio.NewReader(ready).ReadBytes('\n')
 	if err != nil {
-		return a.detachedFailed(cmd, logName, start)
+		return a.detachedEnded(cmd, logName, start)
 	}
 	d := detached{PID: cmd.Process.Pid, Log: logName}
 	if err := json.Unmarshal(line, &d.Batch); err != nil {
@@ -70,14 +70,21 @@ func (a *app) detach(ctx context.Context) error {
 	return json.NewEncoder(a.stdout).Encode(d)
 }
 
-// detachedFailed says what an engine wrote that ended before its batch was durable.
-func (a *app) detachedFailed(cmd *exec.Cmd, logName string, from int64) error {
+// detachedEnded says what an engine wrote that ended before it drove a batch: it could not, or the one that lives goes on
+// instead, which is no failure.
+func (a *app) detachedEnded(cmd *exec.Cmd, logName string, from int64) error {
 	_ = cmd.Wait()
-	if data, err := os.ReadFile(logName); err == nil && int64(len(data)) > from {
-		_, _ = a.stderr.Write(data[from:])
+	code, out := cmd.ProcessState.ExitCode(), a.stderr
+	if code == engine.ExitDone {
+		out = a.stdout
 	}
-	code := cmd.ProcessState.ExitCode()
-	if code <= 0 {
+	if data, err := os.ReadFile(logName); err == nil && int64(len(data)) > from {
+		_, _ = out.Write(data[from:])
+	}
+	switch {
+	case code == engine.ExitDone:
+		return nil
+	case code < 0:
 		code = engine.ExitFailed
 	}
 	return exitCode(code)
