@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"sort"
-	"strings"
 
 	"ferrox/lanes"
 	"ferrox/lanes/packet"
@@ -146,21 +145,27 @@ func problemsOf(chosen, all []found) []packet.Problem {
 // refuseProblems turns errors into one refusal that names each with file and line.
 func refuseProblems(problems []packet.Problem) error {
 	var reasons []lanes.Reason
-	var lines []string
 	for _, p := range problems {
 		if p.Severity != packet.SeverityError {
 			continue
 		}
-		lines = append(lines, p.String())
-		reasons = append(reasons, lanes.Reason{Code: lanes.Code(p.Code), Ref: fmt.Sprintf("%s:%d", p.File, p.Line), Text: p.Message, Clears: "operator", Next: "edit " + p.File})
+		reasons = append(reasons, lanes.Reason{Code: lanes.Code(p.Code), Ref: place(p), Text: p.Message, Clears: "operator", Next: "edit " + p.File})
 	}
 	if len(reasons) == 0 {
 		return nil
 	}
 	return &Error{
 		Exit: ExitUsage, Code: string(reasons[0].Code), Next: "ferrox plan", Reasons: reasons,
-		Message: fmt.Sprintf("the packets cannot be run: %s", strings.Join(lines, "; ")),
+		Message: fmt.Sprintf("the packets cannot be run; errors in them: %d", len(reasons)),
 	}
+}
+
+// place is where a problem is.
+func place(p packet.Problem) string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
 // refuseReviews refuses review levels that nothing could satisfy.

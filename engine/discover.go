@@ -85,11 +85,11 @@ func (d discovery) folders(paths []string) ([]string, error) {
 
 // rootFolders looks in the first root that has packets.
 func (d discovery) rootFolders() ([]string, error) {
-	roots := slices.Clone(d.set.Tasks.Roots)
-	if slices.Equal(roots, settings.Default().Tasks.Roots) {
-		roots = append(roots, "taskplane-tasks")
-	}
+	roots := d.set.Tasks.Roots
 	for _, root := range roots {
+		if !filepath.IsLocal(root) {
+			return nil, refuse(ExitUsage, "bad-settings", "edit "+SettingsFile, "tasks.roots: %q leads out of the repository", root)
+		}
 		if dirs := d.below(path.Clean(root)); len(dirs) > 0 {
 			return dirs, nil
 		}
@@ -116,14 +116,14 @@ func (d discovery) relative(arg string) (string, error) {
 	}
 	rel, err := filepath.Rel(root, abs)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		if d.below(path.Clean(filepath.ToSlash(arg))) != nil || d.isPacket(path.Clean(filepath.ToSlash(arg))) {
-			return path.Clean(filepath.ToSlash(arg)), nil // called from elsewhere with a path from the root
+		if clean := path.Clean(filepath.ToSlash(arg)); d.listed(clean) != nil {
+			return clean, nil // called from elsewhere with a path from the root
 		}
 		return "", refuse(ExitUsage, "usage", "ferrox plan", "%s is not in the repository %s", arg, d.e.Root)
 	}
 	rel = filepath.ToSlash(rel)
 	if _, err := os.Stat(filepath.Join(root, rel)); err != nil && !d.isPacket(rel) && d.below(rel) == nil {
-		if clean := path.Clean(filepath.ToSlash(arg)); !filepath.IsAbs(arg) && (d.isPacket(clean) || d.below(clean) != nil) {
+		if clean := path.Clean(filepath.ToSlash(arg)); d.listed(clean) != nil {
 			return clean, nil
 		}
 	}
@@ -132,10 +132,10 @@ func (d discovery) relative(arg string) (string, error) {
 
 // expand reads one argument: a packet, a folder of packets, or a list file.
 func (d discovery) expand(rel, arg string) ([]string, error) {
-	if d.isPacket(rel) {
-		return []string{rel}, nil
+	if path.Base(rel) == packet.PromptName {
+		rel = path.Dir(rel)
 	}
-	if dirs := d.below(rel); len(dirs) > 0 {
+	if dirs := d.listed(rel); len(dirs) > 0 {
 		return dirs, nil
 	}
 	data, err := os.ReadFile(filepath.Join(d.e.Root, filepath.FromSlash(rel)))
@@ -167,10 +167,18 @@ func (d discovery) list(file string, data []byte) ([]string, error) {
 	if err := lines.Err(); err != nil {
 		return nil, refuse(ExitUsage, "usage", "ferrox plan", "%s: %v", file, err)
 	}
+	if len(dirs) == 0 {
+		return nil, refuse(ExitNotFound, "no-packets", "ferrox plan", "the list file %s names no packet", file)
+	}
 	return dirs, nil
 }
 
+// listed returns the packet, or the packets right below the folder, that a path from the root names. Nothing above the
+// root is looked at.
 func (d discovery) listed(rel string) []string {
+	if !filepath.IsLocal(rel) {
+		return nil
+	}
 	if d.isPacket(rel) {
 		return []string{rel}
 	}
@@ -219,6 +227,13 @@ func (d discovery) below(root string) []string {
 // read reads one packet: the version at the base, or the working tree's where that differs.
 func (d discovery) read(ctx context.Context, dir string) (found, error) {
 	f := found{dir: dir}
+	if link := d.symlink(dir); link != "" {
+		f.issues = []packet.Problem{{
+			Code: codePacketSymlink, Severity: packet.SeverityError, File: dir,
+			Message: "reading the packet: " + link + " is a symlink to another folder; name that folder, or move it here",
+		}}
+		return f, nil
+	}
 	var paths []string
 	for p := range d.tree {
 		if strings.HasPrefix(p, dir+"/") {
@@ -250,6 +265,22 @@ func (d discovery) read(ctx context.Context, dir string) (found, error) {
 		f.packet.ReviewLevel = d.set.Tasks.DefaultReviewLevel
 	}
 	return f, nil
+}
+
+// codePacketSymlink is a packet that is read through a symlink. What it leads to may be another packet, or no part of the
+// repository.
+const codePacketSymlink packet.ProblemCode = "packet-symlink"
+
+// symlink returns the first part of a folder's path that is a symlink in the working tree.
+func (d discovery) symlink(dir string) string {
+	at := ""
+	for part := range strings.SplitSeq(dir, "/") {
+		at = path.Join(at, part)
+		if info, err := os.Lstat(filepath.Join(d.e.Root, filepath.FromSlash(at))); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return at
+		}
+	}
+	return ""
 }
 
 // workingTree returns files of a packet that are untracked or differ, without .DONE and .reviews.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 
 	"ferrox/lanes"
 	"ferrox/lanes/graph"
@@ -107,8 +109,21 @@ func (e *Engine) Plan(ctx context.Context, paths []string, baseRef string, limit
 		nodes = append(nodes, graph.NodeOf(t))
 	}
 	v.Problems = append(v.Problems, problemsOf(all, all)...)
+	v.share()
 	v.lay(nodes, limit, set.Coordination.HotSeams)
 	return v, nil
+}
+
+// share gives every task the problems that only the whole set shows, as an unknown dependency.
+func (v *PlanView) share() {
+	for i := range v.Tasks {
+		t := &v.Tasks[i]
+		for _, p := range v.Problems {
+			if path.Dir(p.File) == t.Path && !slices.Contains(t.Problems, p) {
+				t.Problems = append(t.Problems, p)
+			}
+		}
+	}
 }
 
 func (v *PlanView) add(f found) {

@@ -82,6 +82,9 @@ func (a *app) cmdHolds() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if len(v) == 0 && !a.json {
+			fmt.Fprintln(a.stderr, "no hold is unresolved")
+		}
 		return a.show(v, func(w io.Writer) { writeHolds(w, v) })
 	})
 	return cmd
@@ -180,6 +183,9 @@ func (a *app) cmdLog() *cobra.Command {
 		if follow && a.json {
 			jsonl = true
 		}
+		if err := known(cmd.Context(), e, f); err != nil {
+			return err
+		}
 		events, err := e.Log(cmd.Context(), f)
 		if err != nil {
 			return err
@@ -200,6 +206,23 @@ func (a *app) cmdLog() *cobra.Command {
 		return a.followLog(cmd.Context(), e, &f, print)
 	})
 	return cmd
+}
+
+// known refuses a batch or task that does not exist: its log would be empty for another reason than that nothing happened.
+func known(ctx context.Context, e *opened, f engine.EventFilter) error {
+	if f.Batch != "" {
+		if _, err := e.BatchOf(ctx, f.Batch); err != nil {
+			return err
+		}
+	}
+	if f.Task == "" {
+		return nil
+	}
+	v, err := e.Show(ctx, string(f.Task))
+	if _, isTask := v.(engine.TaskDetail); err == nil && !isTask {
+		err = &engine.Error{Exit: engine.ExitNotFound, Code: "not-found", Message: fmt.Sprintf("no batch has a task %q", f.Task), Next: "ferrox status"}
+	}
+	return err
 }
 
 func (a *app) printEvent(ev engine.EventView, jsonl bool) {

@@ -19,6 +19,9 @@ func (a *app) cmdPlan() *cobra.Command {
 	cmd.Flags().StringVar(&base, "base", "", "revision to read the packets at (HEAD)")
 	cmd.Flags().IntVar(&limit, "lanes", 0, "lanes to plan for (settings: runner.lanes)")
 	cmd.RunE = a.with(func(cmd *cobra.Command, args []string, e *opened) error {
+		if limit < 0 || cmd.Flags().Changed("lanes") && limit == 0 {
+			return usageError{fmt.Errorf("--lanes %d: at least 1", limit)}
+		}
 		v, err := e.Plan(cmd.Context(), args, base, limit)
 		if err != nil {
 			return err

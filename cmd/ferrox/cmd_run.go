@@ -18,7 +18,10 @@ import (
 
 // orchestrator lists the commands that run batches.
 func (a *app) orchestrator() []*cobra.Command {
-	run := &cobra.Command{Use: "run", Short: "run a batch", Args: none(), RunE: func(cmd *cobra.Command, _ []string) error {
+	run := &cobra.Command{Use: "run", Short: "run a batch", Args: arguments(cobra.ArbitraryArgs), RunE: func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknown(cmd, args[0])
+		}
 		return usageError{fmt.Errorf("run what? ferrox run batch")}
 	}}
 	run.AddCommand(a.cmdRunBatch())

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -15,7 +17,10 @@ func (a *app) commands() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q", args[0])}
+				return unknown(cmd, args[0])
+			}
+			if a.json {
+				return usageError{errors.New("--json wants a command")}
 			}
 			return cmd.Help()
 		},
@@ -30,14 +35,45 @@ func (a *app) commands() *cobra.Command {
 	root.AddCommand(a.supervisor()...)
 	root.AddCommand(a.operator()...)
 	root.AddCommand(a.worker()...)
+	root.SetHelpCommand(help())
 	return root
+}
+
+// unknown is a command that does not exist, with the one that may be meant.
+func unknown(cmd *cobra.Command, name string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		if i := slices.IndexFunc(near, func(c string) bool { return strings.HasPrefix(c, name) }); i > 0 {
+			near = near[i:]
+		}
+		return usageError{fmt.Errorf("unknown command %q; did you mean %s?", name, cmd.CommandPath()+" "+near[0])}
+	}
+	return usageError{fmt.Errorf("unknown command %q", name)}
+}
+
+// help is cobra's help command, but an unknown command is an error.
+func help() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "explain a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 {
+				return unknown(about, rest[0])
+			}
+			if err != nil {
+				return usageError{err}
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
 }
 
 // arguments turns cobra's complaints into usage errors.
 func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usageError{fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
+			return usageError{fmt.Errorf("%s: %w", cmd.UseLine(), err)}
 		}
 		return nil
 	}

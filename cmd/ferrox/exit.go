@@ -32,6 +32,9 @@ func (a *app) finish(err error) int {
 		return int(code)
 	}
 	no := explain(err)
+	if errors.As(err, new(usageError)) && a.at != "" {
+		no.Next = a.at + " --help"
+	}
 	if a.json {
 		body, marshalErr := json.Marshal(engine.ErrorView(no))
 		if marshalErr == nil {

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,7 +36,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string)
 	cmd.SetIn(stdin)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	err := cmd.ExecuteContext(ctx)
+	at, err := cmd.ExecuteContextC(ctx)
+	if errors.As(err, new(usageError)) {
+		a.at, a.json = at.CommandPath(), a.json || slices.Contains(args, "--json") // parsing may have ended before it
+	}
 	return a.finish(err)
 }
 
@@ -53,6 +57,7 @@ type app struct {
 	json    bool
 	plain   bool
 	request string // --request-id
+	at      string // the command whose usage is wrong, for its help
 }
 
 func (a *app) getenv(name string) string {
@@ -104,6 +109,9 @@ func (a *app) openRepo(ctx context.Context) (*gitcli.Repo, engine.RepoInfo, erro
 	}
 	git, err := gitcli.Open(ctx, dir)
 	if errors.Is(err, engine.ErrNotRepository) {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
 		return nil, engine.RepoInfo{}, &engine.Error{Exit: engine.ExitUsage, Code: "not-a-repository", Message: fmt.Sprintf("%s is not in a git repository", dir), Next: "git init"}
 	}
 	if err != nil {
