@@ -150,6 +150,9 @@ type Rescue struct {
 	Index   lanes.Commit // the index as it stood, when it differs
 	Files   []string     // untracked files taken in
 	Ignored []string     // ignored files, listed and not taken
+	Head    lanes.Commit // the lane's head; filled by Rescues
+	Message string       // what the rescue said about itself; filled by Rescues
+	At      time.Time    // when it was made; filled by Rescues
 }
 
 // Git moves worktrees, branches and merges of one repository. Every call is bounded in time, asks nobody anything, runs
@@ -194,6 +197,13 @@ type Git interface {
 	Status(ctx context.Context, dir string) (WorktreeStatus, error)
 	// Rescue puts head, index, changes and untracked files of a worktree under a ref.
 	Rescue(ctx context.Context, dir, ref, message string, at time.Time) (Rescue, error)
+	// RescueCommit does the same for a head that no worktree stands on.
+	RescueCommit(ctx context.Context, head lanes.Commit, ref, message string, at time.Time) (Rescue, error)
+	// Rescues lists all rescues by name, with the paths that differ from their head as Files.
+	Rescues(ctx context.Context) ([]Rescue, error)
+	// RestoreRescue makes a worktree in dir on a new branch at the rescue's head, and brings index, changes and untracked
+	// files back as they were. ErrRefExists when the branch is there; a folder with anything in it is refused.
+	RestoreRescue(ctx context.Context, ref, dir, branch string) (Rescue, error)
 
 	// Merge computes a merge. Conflicts are a result, not an error.
 	Merge(ctx context.Context, r MergeRequest) (MergeResult, error)

@@ -88,7 +88,7 @@ func (s *rescue) writeTree(ctx context.Context, index string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// indexCommit keeps the index when it holds something that neither the head nor the worktree has; "" otherwise.
+// indexCommit keeps the index when it differs from the head; "" otherwise.
 func (s *rescue) indexCommit(ctx context.Context, st worktreeStatus, worktree string) (lanes.Commit, error) {
 	staged := false
 	for _, e := range st.entries {
@@ -105,10 +105,10 @@ func (s *rescue) indexCommit(ctx context.Context, st worktreeStatus, worktree st
 		return "", err
 	}
 	tree, err := s.writeTree(ctx, index)
-	if err != nil || tree == worktree {
+	if err != nil || st.head == "" && tree == worktree { // without a head, an index could be taken for one
 		return "", err
 	}
-	message := "index of " + filepath.Base(s.dir) + "\n"
+	message := indexOf + filepath.Base(s.dir) + "\n"
 	return s.repo.commitTree(ctx, commitSpec{tree: tree, parents: distinct([]lanes.Commit{st.head}), message: message, at: s.at})
 }
 
