@@ -90,7 +90,11 @@ func (a *app) cmdInit() *cobra.Command {
 				for _, name := range v.Kept {
 					fmt.Fprintf(w, "kept  %s\n", name)
 				}
-				fmt.Fprintf(w, "next: set runner.worker.command in %s, then ferrox plan\n", engine.SettingsFile)
+				then := ""
+				if info.Unborn {
+					then = "commit something, "
+				}
+				fmt.Fprintf(w, "next: set runner.worker.command in %s, %sthen ferrox plan\n", engine.SettingsFile, then)
 			})
 		},
 	}

@@ -31,12 +31,21 @@ func (a *app) commands() *cobra.Command {
 	p.BoolVar(&a.json, "json", false, "print one JSON value")
 	p.BoolVar(&a.plain, "plain", false, "no colour and no redrawing")
 	p.StringVar(&a.request, "request-id", "", "the same id again gives the same answer and has no second effect")
-	root.AddCommand(a.orchestrator()...)
-	root.AddCommand(a.supervisor()...)
-	root.AddCommand(a.operator()...)
-	root.AddCommand(a.worker()...)
+	group(root, "run", "Run batches:", a.orchestrator())
+	group(root, "rule", "Rule on holds:", a.supervisor())
+	group(root, "look", "Look:", a.operator())
+	group(root, "worker", "For workers, inside their lanes:", a.worker())
 	root.SetHelpCommand(help())
 	return root
+}
+
+// group adds commands under a heading of the help.
+func group(root *cobra.Command, id, title string, commands []*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, cmd := range commands {
+		cmd.GroupID = id
+	}
+	root.AddCommand(commands...)
 }
 
 // unknown is a command that does not exist, with the one that may be meant.
