@@ -113,7 +113,7 @@ func (b Budget) backoff(idle int) time.Duration {
 	return min(d, b.BackoffMax)
 }
 
-// because replaces the reasons that the worker could clear by those that ended the task, keeping what was said before.
+// because puts the reason that ended the task before those that stood.
 func (t Task) because(r Reason) Task {
 	t.Reasons = append([]Reason{r}, t.Reasons...)
 	return t
