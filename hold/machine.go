@@ -154,7 +154,7 @@ func (r Record) Note(at time.Time) (Record, error) {
 
 // Extend moves the deadline of an open hold. It is the only thing that does.
 func (r Record) Extend(by time.Duration) (Record, error) {
-	if r.State != Open {
+	if r.State != Open || r.Delivery != DeliveryNone {
 		return r, &RefusedError{r.ID, r.State, r.Delivery, "extend"}
 	}
 	r.Deadline = r.Deadline.Add(by)

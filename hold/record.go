@@ -12,9 +12,9 @@ type State string
 
 // The states of a hold.
 const (
-	Open      State = "open"
-	Released  State = "released"
-	Cancelled State = "cancelled"
+	Open      State = "open"      // nobody has ruled
+	Released  State = "released"  // ruled; binds the task until the ruling is acknowledged
+	Cancelled State = "cancelled" // by an abort, which failed the task
 )
 
 // Delivery is how far the ruling got into the work.
@@ -22,7 +22,7 @@ type Delivery string
 
 // The states of a delivery.
 const (
-	DeliveryNone         Delivery = "none"
+	DeliveryNone         Delivery = "none"         // there is no ruling to deliver
 	DeliveryPending      Delivery = "pending"      // ruled; no worker has it yet
 	DeliveryInFlight     Delivery = "in-flight"    // in the prompt of a run that was decided on
 	DeliveryAcknowledged Delivery = "acknowledged" // the worker said that it has it

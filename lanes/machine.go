@@ -18,7 +18,7 @@ const (
 	GoOn    Input = "go-on"   // the last open hold was ruled while the worker is alive
 	Land    Input = "land"    // the integration branch has the work, by a permit
 	Stall   Input = "stall"   // a budget is spent
-	Fail    Input = "fail"    //
+	Fail    Input = "fail"    // the worker cannot be started or crashed, or the task was aborted
 	Skip    Input = "skip"    // the operator gave it up
 	Block   Input = "block"   // something it depends on ended without landing
 	Unblock Input = "unblock" // that was revived

@@ -5,13 +5,13 @@ type TaskState string
 
 // The states of a task. Succeeded means "in the integration branch, by a permit".
 const (
-	TaskPending   TaskState = "pending"
-	TaskRunning   TaskState = "running"
+	TaskPending   TaskState = "pending"   // waits for what it depends on, for a slot, or for its back-off
+	TaskRunning   TaskState = "running"   // a worker runs, or its claim is being judged or merged
 	TaskHeld      TaskState = "held"      // at least one hold is open
 	TaskStalled   TaskState = "stalled"   // a budget is spent; retry revives it
 	TaskSkipped   TaskState = "skipped"   // by the operator
-	TaskFailed    TaskState = "failed"    //
-	TaskSucceeded TaskState = "succeeded" //
+	TaskFailed    TaskState = "failed"    // its worker cannot be started or crashed, its hold was cancelled, or the batch was aborted
+	TaskSucceeded TaskState = "succeeded" // it is in the integration branch
 	TaskBlocked   TaskState = "blocked"   // something it depends on ended without landing
 )
 
@@ -44,11 +44,11 @@ type Phase string
 
 // The phases of a batch.
 const (
-	PhaseRunning   Phase = "running"
-	PhasePaused    Phase = "paused"
-	PhaseCompleted Phase = "completed"
-	PhaseFailed    Phase = "failed"
-	PhaseAborted   Phase = "aborted"
+	PhaseRunning   Phase = "running"   // an engine drives it, or did until it was killed: resume goes on
+	PhasePaused    Phase = "paused"    // nothing is lost and nothing goes on until resume or unpause; the cause says why
+	PhaseCompleted Phase = "completed" // every task landed or was skipped
+	PhaseFailed    Phase = "failed"    // nothing can happen any more, and a task failed, stalled or is blocked: retry revives it
+	PhaseAborted   Phase = "aborted"   // given up: every hold is cancelled, every task that had not ended has failed
 )
 
 // Ended reports whether the batch can only be cleaned, integrated or (when failed) retried.
