@@ -38,6 +38,7 @@ func (r *runner) facts(ctx context.Context, path gates.Path, u unit) (gates.Fact
 	unreadable(u.lane.Worktree, err)
 	f.Tree.Branch, f.Tree.Head, f.Tree.Dirty = tree.Branch, tree.Head, dirty(u, tree)
 	unreadable("what the lane changed", r.changes(ctx, &f))
+	unreadable("the coordination state", r.coordinate(ctx, u, &f))
 	unreadable(u.task.Path+"/"+packet.DoneName, r.readClaim(u, &f))
 	unreadable(u.task.Path+"/"+packet.StatusName, readSteps(u, &f))
 	return f, tree
@@ -76,6 +77,9 @@ func (r *runner) changes(ctx context.Context, f *gates.Facts) error {
 	changed, err := r.Git.Changed(ctx, f.Integration.Head, f.Tree.Head)
 	for _, c := range changed {
 		f.Changed = append(f.Changed, c.Path)
+		if c.Status == 'A' {
+			f.Added = append(f.Added, c.Path)
+		}
 		if c.Gitlink() {
 			f.Gitlinks = append(f.Gitlinks, c.Path)
 		}

@@ -28,7 +28,9 @@ func (r *runner) judge(ctx context.Context, u unit) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if why := r.endingWhy(u.task.ID); why != "" {
+	if why := r.endingWhy(u.task.ID); why == endDescope {
+		return false, r.judgeDescoped(ctx, u)
+	} else if why != "" {
 		return false, r.closeRun(ctx, u, "ended: "+why, nil)
 	}
 	verdict, err := r.decideClaim(ctx, gates.PathClaim, u)
@@ -42,7 +44,18 @@ func (r *runner) judge(ctx context.Context, u unit) (bool, error) {
 	case len(verdict.conflicts) > 0:
 		return false, r.conflict(ctx, u, verdict)
 	}
-	return r.afterRun(ctx, u, verdict)
+	fired, err := r.askCap(ctx, u)
+	if err != nil {
+		return false, err
+	}
+	if fired.ships() {
+		shipped, err := r.ship(ctx, u)
+		if err != nil || shipped.landed {
+			return false, errors.Join(err, r.fileBacklog(ctx, backlogKey(r.id, u.task.ID)))
+		}
+		fired.refused = shipped.reasons
+	}
+	return r.afterRun(ctx, u, verdict, fired)
 }
 
 // drain takes over what the worker left in its spool: a question that was asked is never lost.
@@ -143,7 +156,7 @@ func (r *runner) conflict(ctx context.Context, u unit, v verdict) error {
 }
 
 // afterRun books a run that did not land: the task is held, goes on, is stalled or has failed.
-func (r *runner) afterRun(ctx context.Context, u unit, v verdict) (bool, error) {
+func (r *runner) afterRun(ctx context.Context, u unit, v verdict, fired *firedCap) (bool, error) {
 	facts := r.runFacts(u, v)
 	progress, err := progressOf(u)
 	if err != nil && !v.gone {
@@ -165,9 +178,16 @@ func (r *runner) afterRun(ctx context.Context, u unit, v verdict) (bool, error) 
 		if in != lanes.Start {
 			return r.endTaskTx(ctx, tx, *t, in, t.Reasons)
 		}
+		if fired != nil {
+			goOn, err = r.applyCap(ctx, tx, t, fired)
+			return err
+		}
 		goOn = true
 		return second(tx.PutTask(ctx, *t))
 	})
+	if err == nil {
+		r.logRefusals(ctx, u.task.ID, v.reasons, fired)
+	}
 	return goOn, err
 }
 

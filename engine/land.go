@@ -11,6 +11,7 @@ import (
 	"ferrox/gates"
 	"ferrox/hold"
 	"ferrox/lanes"
+	"ferrox/lanes/packet"
 )
 
 // landIntent is the payload of a land effect: enough to know, by looking at the ref, which side of a crash it is on.
@@ -19,6 +20,8 @@ type landIntent struct {
 	Old  lanes.Commit `json:"old"`
 	New  lanes.Commit `json:"new"`
 	Lane lanes.Commit `json:"lane"` // the lane head that the predicate examined
+
+	coverage *coverageDelta // measured after the branch has moved; never stored with the intent
 }
 
 // land asks the predicate, computes the merge, verifies it, asks again, and moves the integration branch by
@@ -161,6 +164,9 @@ func (r *runner) publish(ctx context.Context, p gates.Permit, u unit, f gates.Fa
 		}
 		return verdict{}, errors.Join(err, abandon)
 	}
+	if intent.coverage, err = r.coverageOf(ctx, intent); err != nil {
+		return verdict{}, err
+	}
 	return verdict{landed: true}, r.commit(ctx, func(tx Tx) error {
 		return r.landTx(ctx, tx, p, key, intent, len(f.Changed) == 0 || onlyRecords(u, f.Changed))
 	})
@@ -218,8 +224,19 @@ func (r *runner) landTx(ctx context.Context, tx Tx, p gates.Permit, key string, 
 	}
 	t.Authorized, t.Merge, t.Empty, t.EndedAt = intent.Lane, intent.New, empty, r.Clock.Now()
 	t.Reasons, t.Feedback = nil, ""
-	if p, err := progressOf(u); err == nil {
-		t.StepsDone, t.StepsTotal, t.Boxes = p.StepsDone, p.StepsTotal, p.Boxes
+	progress, err := progressOf(u)
+	if err == nil {
+		t.StepsDone, t.StepsTotal, t.Boxes = progress.StepsDone, progress.StepsTotal, progress.Boxes
+	}
+	if intent.Path == gates.PathShip {
+		t.Reasons = leftOut(t, progress.Open)
+		if err := r.oweBacklog(ctx, tx, t, progress.Open); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(landingData{Coverage: intent.coverage})
+	if err != nil {
+		return err
 	}
 	u.batch.Head = intent.New
 	text := fmt.Sprintf("%s is in %s as %s", t.ID, u.batch.Integration, intent.New.Short())
@@ -231,6 +248,18 @@ func (r *runner) landTx(ctx context.Context, tx Tx, p gates.Permit, key string, 
 		second(tx.PutTask(ctx, t)), second(tx.PutBatch(ctx, u.batch)),
 		r.moveLane(ctx, tx, t, lanes.Free),
 		tx.SettleEffect(ctx, key, lanes.EffectDone, "landed", r.Clock.Now()),
-		r.event(ctx, tx, lanes.Event{Batch: r.id, Type: "merge", Task: t.ID, Lane: t.Lane, Ref: string(intent.New), Name: "landed", Text: text}),
+		r.event(ctx, tx, lanes.Event{Batch: r.id, Type: "merge", Task: t.ID, Lane: t.Lane, Ref: string(intent.New), Name: "landed", Text: text, Data: string(data)}),
 	)
+}
+
+// leftOut names the steps that a shipped task landed without.
+func leftOut(t lanes.Task, open []packet.OpenStep) []lanes.Reason {
+	var reasons []lanes.Reason
+	for _, s := range open {
+		reasons = append(reasons, lanes.Reason{
+			Code: lanes.CodeCapFired, Ref: fmt.Sprintf("step %d", s.Number), Clears: "operator", Next: "ferrox show " + string(t.ID),
+			Text: fmt.Sprintf("landed without step %d: %s; it is filed in the backlog", s.Number, s.Name),
+		})
+	}
+	return reasons
 }

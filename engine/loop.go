@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ferrox/gates/coord"
 	"ferrox/hold"
 	"ferrox/lanes"
 	"ferrox/lanes/graph"
@@ -35,6 +36,9 @@ func (r *runner) loop(ctx context.Context) (Outcome, error) {
 		case <-r.changed:
 		case <-fire:
 			r.poke() // lost events delay nothing for longer than this
+			if _, err := r.Workers.ReapOrphans(); err != nil {
+				r.Logger.Debug("bury orphans", "error", err)
+			}
 		case <-signal:
 			signal = nil
 			r.halt("park")
@@ -88,6 +92,9 @@ func (r *runner) step(ctx context.Context) (*Outcome, time.Duration, error) {
 	if expired, err := r.expire(ctx, s); expired || err != nil {
 		return nil, 0, err
 	}
+	if breached, err := r.breach(ctx, s); breached || err != nil {
+		return nil, 0, err
+	}
 	r.adopt(ctx, s)
 	switch {
 	case s.batch.Phase == lanes.PhasePaused:
@@ -119,7 +126,7 @@ func (r *runner) stepHalted(ctx context.Context, s snapshot) (*Outcome, time.Dur
 
 func (r *runner) stepRunning(ctx context.Context, s snapshot) (*Outcome, time.Duration, error) {
 	now := r.Clock.Now()
-	moves := graph.Schedule(graph.Situation{Tasks: s.tasks, Lanes: s.lanes, Limit: s.batch.LaneLimit, Now: now})
+	moves := graph.Schedule(graph.Situation{Tasks: s.tasks, Lanes: s.lanes, Limit: s.batch.LaneLimit, Seams: r.seams(), Now: now})
 	if len(moves.Block)+len(moves.Unblock) > 0 {
 		return nil, 0, r.block(ctx, moves)
 	}
@@ -130,9 +137,14 @@ func (r *runner) stepRunning(ctx context.Context, s snapshot) (*Outcome, time.Du
 	if !moves.WakeAt.IsZero() {
 		wake = min(wake, moves.WakeAt.Sub(now))
 	}
+	acted, tick, err := r.shipClock(ctx, s)
+	if acted || err != nil {
+		return nil, 0, err
+	}
+	wake = min(wake, tick)
 	for _, h := range s.holds {
 		if h.Open && !h.Expired {
-			wake = min(wake, h.Deadline.Sub(now))
+			wake = min(wake, h.Deadline.Sub(now), r.slaLeft(h, now))
 		}
 	}
 	if r.driving() > 0 {
@@ -140,6 +152,12 @@ func (r *runner) stepRunning(ctx context.Context, s snapshot) (*Outcome, time.Du
 	}
 	out, err := r.rest(ctx, s, moves)
 	return out, max(wake, time.Millisecond), err
+}
+
+// seams is the registry of hot seams that coord.hot-seam-check knows.
+func (r *runner) seams() []string {
+	registry := coord.RegistryOf(r.set.Coordination).OrDefault()
+	return slices.Concat(registry.Seams, registry.SoleWriter)
 }
 
 // goOn drives running tasks that nobody drives: their next run is due, or their claim waits to be judged again.

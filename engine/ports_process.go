@@ -59,6 +59,8 @@ type Workers interface {
 	// Sweep kills and, where it can, reaps processes that carry the token in their environment, and returns them. It is
 	// for shims that were killed themselves.
 	Sweep(ctx context.Context, token string) ([]string, error)
+	// ReapOrphans buries dead processes that fell to this one because their parents are gone. Call it now and then.
+	ReapOrphans() (int, error)
 	// LastOutput is when a run's worker last printed something; zero when it never did.
 	LastOutput(dir string) time.Time
 	// Command runs a short command of ours (set-up, verification) to its end in dir and returns the last part of its output.

@@ -111,6 +111,8 @@ func (r *runner) settleEffect(ctx context.Context, e lanes.Effect) error {
 			return err
 		}
 		return r.setAside(ctx, lanes.RunID(e.Key[len("set-aside/"):]), i)
+	case lanes.EffectBacklog:
+		return r.fileBacklog(ctx, e.Key)
 	case lanes.EffectSpawn, lanes.EffectWorktree, lanes.EffectRemove:
 		return nil // repeated by the step that owes it
 	}
@@ -164,6 +166,9 @@ func (r *runner) recordLanding(ctx context.Context, u unit, key string, i landIn
 	empty := true
 	for _, c := range changed {
 		empty = empty && u.ownRecord(c.Path)
+	}
+	if i.coverage, err = r.coverageOf(ctx, i); err != nil {
+		return err
 	}
 	return r.commit(ctx, func(tx Tx) error { return r.landTx(ctx, tx, permit, key, i, empty) })
 }

@@ -47,6 +47,7 @@ type runner struct {
 	fault   error                   // what ended the engine
 	changed chan struct{}           // a drive ended or something else asks for a look
 	seen    int64                   // last event shown
+	clock   shipClockState          // the loop's own
 }
 
 // drive is one task being driven.
@@ -160,6 +161,7 @@ type HoldFacts struct {
 	ID       lanes.HoldID
 	Task     lanes.TaskID
 	Open     bool
+	OpenedAt time.Time
 	Deadline time.Time
 	Expired  bool
 }
@@ -177,7 +179,7 @@ func (r *runner) look(ctx context.Context) (s snapshot, err error) {
 		}
 		holds, err := rd.Holds(ctx, HoldFilter{Batch: r.id, Unresolved: true})
 		for _, h := range holds {
-			s.holds = append(s.holds, HoldFacts{h.ID, h.Task, h.State == "open", h.Deadline, !h.ExpiredAt.IsZero()})
+			s.holds = append(s.holds, HoldFacts{h.ID, h.Task, h.State == "open", h.OpenedAt, h.Deadline, !h.ExpiredAt.IsZero()})
 		}
 		return err
 	})

@@ -26,10 +26,12 @@ type check func(Facts) []lanes.Reason
 
 // checks says what each path asks. A path that is not listed is refused.
 func checks(p Path) []check {
-	landing := []check{lease, facts, aborted, holds, alive, claim, tree, steps, reviews, ownership, integration, verified}
+	landing := []check{lease, facts, aborted, holds, alive, claim, tree, steps, reviews, ownership, coordination, integration, verified}
 	switch p {
 	case PathClaim, PathResume, PathMerge:
 		return landing
+	case PathShip:
+		return []check{lease, facts, aborted, holds, alive, tree, worth, reviews, ownership, coordination, integration, verified}
 	case PathRecorded:
 		return []check{lease, aborted, holds, integration}
 	case PathSkip:
@@ -206,6 +208,32 @@ func ownership(f Facts) []lanes.Reason {
 	for _, path := range bad {
 		reasons = append(reasons, one(lanes.CodeUndeclaredFiles, path, "operator",
 			"take it out of the lane, or declare it in the packet's File Scope", "the lane changed %s, which its File Scope does not declare", path)...)
+	}
+	return reasons
+}
+
+// worth refuses to ship a task that has nothing to land.
+func worth(f Facts) []lanes.Reason {
+	if len(f.Changed) > 0 {
+		return nil
+	}
+	return one(lanes.CodeNoProgress, string(f.Task.ID), "worker", "ferrox output "+string(f.Task.ID), "there is nothing in the lane to ship")
+}
+
+// coordination refuses what lanes may not do beside each other.
+func coordination(f Facts) []lanes.Reason {
+	var reasons []lanes.Reason
+	for _, path := range f.SharedWrites {
+		reasons = append(reasons, one(lanes.CodeUndeclaredFiles, path, "operator", "take it out of the lane",
+			"%s has one writer, and that is not a worker", path)...)
+	}
+	for _, seam := range f.Seams {
+		reasons = append(reasons, one(lanes.CodeHotSeam, seam, "operator", "declare it in the packet's File Scope, then ferrox retry "+string(f.Task.ID),
+			"the lane changed the hot seam %s while another lane landed a change to it", seam)...)
+	}
+	for _, path := range f.Migrations {
+		reasons = append(reasons, one(lanes.CodeMigrationUncentral, path, "worker", "ferrox query coord.alloc-migration",
+			"the number of %s was not handed out", path)...)
 	}
 	return reasons
 }

@@ -18,19 +18,23 @@ type Facts struct {
 	Holds []hold.Record // every hold of the task
 	Alive bool          // a worker's tree is alive in the lane
 
-	Claim       Claim
-	Steps       Steps
-	Tree        Tree
-	Changed     []string // what the lane changed: a rename is both names
-	Packets     []string // folders of every packet known to the batch
-	Gitlinks    []string // submodule commits that the lane changed
-	Integration Integration
-	Reviews     Reviews
-	Verify      *Failure   // what the merged tree was verified with, when that failed
-	Conflicts   []Conflict // what the computed merge came to
-	Rescued     string     // ref that holds the lane's head and files; "" when none does
-	LeaseLost   bool       // another engine owns the repository
-	Unreadable  []Failure
+	Claim        Claim
+	Steps        Steps
+	Tree         Tree
+	Changed      []string // what the lane changed: a rename is both names
+	Packets      []string // folders of every packet known to the batch
+	Added        []string // those of Changed that were not there before
+	SharedWrites []string // those of Changed that only the orchestrator writes
+	Seams        []string // hot seams that the lane changed beside somebody else
+	Migrations   []string // migration files whose number was not handed out
+	Gitlinks     []string // submodule commits that the lane changed
+	Integration  Integration
+	Reviews      Reviews
+	Verify       *Failure   // what the merged tree was verified with, when that failed
+	Conflicts    []Conflict // what the computed merge came to
+	Rescued      string     // ref that holds the lane's head and files; "" when none does
+	LeaseLost    bool       // another engine owns the repository
+	Unreadable   []Failure
 }
 
 // Claim is the worker's .DONE as found after its tree had ended.

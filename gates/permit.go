@@ -11,6 +11,7 @@ const (
 	PathResume   Path = "resume"   // recovery found a claim, or a half-done merge
 	PathRecorded Path = "recorded" // recovery found a merge in the branch that a permit had moved there
 	PathMerge    Path = "merge"    // ferrox merge
+	PathShip     Path = "ship"     // what passes of a task is landed; its open steps are filed
 	PathRetry    Path = "retry"    // ferrox retry
 	PathSkip     Path = "skip"     // ferrox skip
 	PathPause    Path = "pause"    // ferrox pause

@@ -152,6 +152,7 @@ const (
 	EffectSpawn    EffectKind = "spawn"     // start a shim
 	EffectSetAside EffectKind = "set-aside" // move a refused .DONE away, bytes kept
 	EffectLand     EffectKind = "land"      // move the integration branch
+	EffectBacklog  EffectKind = "backlog"   // file what was left out of a landing
 	EffectRemove   EffectKind = "remove"    // remove a worktree or a branch, after a rescue ref
 )
 

@@ -19,6 +19,7 @@ import (
 	"ferrox/engine/gitcli"
 	"ferrox/engine/process"
 	"ferrox/engine/sqlite"
+	"ferrox/engine/verbs"
 	"ferrox/engine/watch"
 )
 
@@ -139,7 +140,7 @@ func (a *app) wire(ctx context.Context, home, root string) (*opened, error) {
 	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	bell := filepath.Join(home, "bell")
 	e := &engine.Engine{
-		Store: store, Workers: &process.Runner{Exe: exe}, Clock: engine.SystemClock(), Lock: lock, Self: self, Home: home, Root: root,
+		Store: store, Planning: verbs.Planning{Root: root}, Workers: &process.Runner{Exe: exe}, Clock: engine.SystemClock(), Lock: lock, Self: self, Home: home, Root: root,
 		Exe: exe, Env: a.env, User: userName(), NewID: engine.NewID, Ring: func() { _ = watch.Ring(bell) }, Logger: log,
 	}
 	return &opened{Engine: e, store: store}, nil

@@ -12,7 +12,8 @@ import (
 type Situation struct {
 	Tasks []lanes.Task
 	Lanes []lanes.Lane
-	Limit int // lanes that may count at once; running and held lanes count
+	Limit int      // lanes that may count at once; running and held lanes count
+	Seams []string // hot seams: tasks whose scopes touch one never run beside each other
 	Now   time.Time
 }
 
@@ -200,5 +201,11 @@ func (p *planner) pickIdle() lanes.Number {
 }
 
 func (p *planner) overlapsBusy(n Node) bool {
-	return slices.ContainsFunc(p.busy, func(b Node) bool { return b.ID != n.ID && Overlaps(b, n) })
+	seam := p.touchesSeam(n)
+	return slices.ContainsFunc(p.busy, func(b Node) bool {
+		return b.ID != n.ID && (Overlaps(b, n) || seam && p.touchesSeam(b))
+	})
 }
+
+// touchesSeam reports whether a task's declared scope touches a hot seam.
+func (p *planner) touchesSeam(n Node) bool { return len(Seams(p.Seams, []Node{n})) > 0 }
