@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -106,4 +107,26 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 		}
 		fmt.Fprintf(b, "- `%s`: %s\n", name, f.Usage)
 	})
+}
+
+// TestDocs_Reasons holds docs/operations.md to the reason codes: each has a line of its own.
+func TestDocs_Reasons(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile(filepath.Join("..", "..", "lanes", "reason.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := regexp.MustCompile(`(?m)^\tCode\w+\s+Code = "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(codes) < 30 {
+		t.Fatalf("lanes/reason.go has %d codes", len(codes))
+	}
+	for _, c := range codes {
+		if n := strings.Count(string(page), "\n| `"+c[1]+"` | "); n != 1 {
+			t.Errorf("docs/operations.md explains %s in %d lines", c[1], n)
+		}
+	}
 }
