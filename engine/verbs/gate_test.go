@@ -226,6 +226,12 @@ func TestAntiloop(t *testing.T) {
 	if diff := subset(want, got); diff != "" || len(got["findings"].([]any)) != 2 {
 		t.Errorf("%s: %v", diff, got)
 	}
+	fresh := []string{"antiloop.declare-budget", "--artifact", "other", "--question", "q", "--max-rounds", "1", "--max-lineages", "2"}
+	for _, stray := range []string{"--max-round", "stray", "--override", "-x"} {
+		if got := s.bad(append(fresh, stray, "9")...); !strings.Contains(got, "unknown argument "+stray) {
+			t.Errorf("a misspelled limit must not be no limit: %s", got)
+		}
+	}
 	for _, args := range [][]string{
 		call("status", "--reset"), call("status", "stray"), append(open("x"), "--override"), call("declare-budget", "--max-rounds", "1.5", "--max-lineages", "1"),
 		call("declare-budget", "--max-rounds", "-1", "--max-lineages", "1"), append(open("x"), "--now-ts", "9e15"),
