@@ -106,18 +106,23 @@ func (r *runner) prepare(ctx context.Context, u unit) error {
 		return fmt.Errorf("make the worktree of lane %d: %w", u.lane.Number, err)
 	}
 	if u.runs == 0 && !fresh {
-		if err := r.Git.ReuseWorktree(ctx, u.lane.Worktree, u.lane.Branch, u.lane.Base, exemptAnywhere); err != nil {
+		exempt, err := r.exempt(ctx)
+		if err != nil {
+			return err
+		}
+		if err := r.Git.ReuseWorktree(ctx, u.lane.Worktree, u.lane.Branch, u.lane.Base, exempt); err != nil {
 			return fmt.Errorf("bring lane %d to %s: %w", u.lane.Number, u.lane.Base.Short(), err)
 		}
 	}
 	return r.setUp(ctx, u)
 }
 
-// exemptAnywhere lets a landed task's own uncommitted records be overwritten by what landed of them.
-func exemptAnywhere(path string) bool {
-	base := filepath.Base(path)
-	return strings.HasPrefix(path, spoolRoot+"/") || base == packet.StatusName || base == packet.DoneName ||
-		strings.Contains("/"+path, "/"+packet.ReviewsName+"/")
+// exempt lets a landed task's own uncommitted records be overwritten by what landed of them.
+func (r *runner) exempt(ctx context.Context) (func(path string) bool, error) {
+	dirs, err := r.packetFolders(ctx)
+	return func(path string) bool {
+		return strings.HasPrefix(path, spoolRoot+"/") || slices.ContainsFunc(dirs, func(dir string) bool { return recordOf(dir, path) })
+	}, err
 }
 
 // readyMark is written once a fresh worktree has been set up, so that a crash in between runs the set-up again.

@@ -71,10 +71,14 @@ func (r *runner) integration(ctx context.Context, b lanes.Batch) (gates.Integrat
 
 // changes lists what the lane changed since it last met the integration branch.
 func (r *runner) changes(ctx context.Context, f *gates.Facts) error {
-	if f.Tree.Head == "" || f.Integration.Head == "" {
+	if f.Tree.Head == "" {
 		return nil
 	}
-	changed, err := r.Git.Changed(ctx, f.Integration.Head, f.Tree.Head)
+	base := f.Integration.Head
+	if !f.Integration.Followable {
+		base = f.Batch.Head // what others did to the branch is no change of the lane's
+	}
+	changed, err := r.Git.Changed(ctx, base, f.Tree.Head)
 	for _, c := range changed {
 		f.Changed = append(f.Changed, c.Path)
 		if c.Status == 'A' {
@@ -134,8 +138,11 @@ func reviewsOf(u unit) gates.Reviews {
 }
 
 // ownRecord reports whether a path is one of the packet's own records, which may be uncommitted.
-func (u unit) ownRecord(path string) bool {
-	rest, own := strings.CutPrefix(path, u.task.Path+"/")
+func (u unit) ownRecord(path string) bool { return recordOf(u.task.Path, path) }
+
+// recordOf reports whether a path is a record of the packet in a folder: exactly there, not wherever a name is the same.
+func recordOf(folder, path string) bool {
+	rest, own := strings.CutPrefix(path, folder+"/")
 	return own && (rest == packet.StatusName || rest == packet.DoneName || strings.HasPrefix(rest, packet.ReviewsName+"/"))
 }
 

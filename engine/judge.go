@@ -43,6 +43,8 @@ func (r *runner) judge(ctx context.Context, u unit) (bool, error) {
 		return false, r.waitForIntegration(ctx, u, verdict.reasons)
 	case len(verdict.conflicts) > 0:
 		return false, r.conflict(ctx, u, verdict)
+	case reasonOf(verdict.reasons, lanes.CodeMergeRefused) != nil:
+		return false, r.unmergeable(ctx, u, verdict)
 	}
 	fired, err := r.askCap(ctx, u)
 	if err != nil {
@@ -152,6 +154,15 @@ func (r *runner) conflict(ctx context.Context, u unit, v verdict) error {
 		held, err := tx.Task(ctx, r.id, t.ID)
 		*t = held
 		return errors.Join(err, r.moveLane(ctx, tx, held, lanes.Wait))
+	})
+}
+
+// unmergeable stalls a task whose merge git cannot make: no run of its worker could change that. The claim is not refused,
+// so it stays where it is, and lands by a word once the repository is put right.
+func (r *runner) unmergeable(ctx context.Context, u unit, v verdict) error {
+	v.present = false
+	return r.refuseClaim(ctx, u, v, "not merged", func(tx Tx, t *lanes.Task) error {
+		return r.endTaskTx(ctx, tx, *t, lanes.Stall, v.reasons)
 	})
 }
 

@@ -51,7 +51,7 @@ func (r *runner) tryLand(ctx context.Context, path gates.Path, u unit) (verdict,
 	merge, err := r.computeMerge(ctx, u, f, tree)
 	if errors.Is(err, ErrMergeDriver) || errors.Is(err, ErrSigning) {
 		v.reasons = []lanes.Reason{{
-			Code: lanes.CodeMergeRefused, Ref: u.lane.Branch, Clears: "operator", Next: "ferrox retry " + string(u.task.ID), Text: err.Error(),
+			Code: lanes.CodeMergeRefused, Ref: u.lane.Branch, Clears: "operator", Next: "ferrox merge " + string(u.task.ID), Text: err.Error(),
 		}}
 		return v, nil
 	}

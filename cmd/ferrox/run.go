@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"ferrox/engine"
 	"ferrox/engine/gitcli"
@@ -103,12 +104,19 @@ func (a *app) open(ctx context.Context) (*opened, error) {
 	return e, nil
 }
 
+// signLimit bounds one signature. It is set when the program is built; nothing changes it after.
+var signLimit = "1m"
+
 func (a *app) openRepo(ctx context.Context) (*gitcli.Repo, engine.RepoInfo, error) {
 	dir := a.repo
 	if dir == "" {
 		dir = "."
 	}
-	git, err := gitcli.Open(ctx, dir)
+	limit, err := time.ParseDuration(signLimit)
+	if err != nil {
+		return nil, engine.RepoInfo{}, fmt.Errorf("this ferrox was built with the sign limit %q: %w", signLimit, err)
+	}
+	git, err := gitcli.Open(ctx, dir, gitcli.WithSignLimit(limit))
 	if errors.Is(err, engine.ErrNotRepository) {
 		if abs, err := filepath.Abs(dir); err == nil {
 			dir = abs

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "ferrox")
-	args := []string{"build", "-o", binary}
+	args := []string{"build", "-o", binary, "-ldflags", "-X main.signLimit=4s"}
 	if raceEnabled {
 		args = append(args, "-race")
 	}
