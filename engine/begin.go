@@ -29,6 +29,9 @@ func (r *runner) begin(ctx context.Context, u unit, want lanes.Number) error {
 	if err != nil {
 		return fmt.Errorf("look at lane %d: %w", u.lane.Number, err)
 	}
+	if tree.Head == "" {
+		return r.lostBranch(ctx, u)
+	}
 	if tree.Branch != u.lane.Branch {
 		return r.wrongBranch(ctx, u, tree)
 	}
@@ -104,6 +107,9 @@ func (r *runner) prepare(ctx context.Context, u unit) error {
 	}
 	if err := r.Git.AddWorktree(ctx, u.lane.Worktree, u.lane.Branch, u.lane.Base); err != nil {
 		return fmt.Errorf("make the worktree of lane %d: %w", u.lane.Number, err)
+	}
+	if err := r.clearDeadLock(u.lane); err != nil {
+		return err
 	}
 	if u.runs == 0 && !fresh {
 		exempt, err := r.exempt(ctx)
@@ -192,6 +198,15 @@ func (r *runner) wrongBranch(ctx context.Context, u unit, tree WorktreeStatus) e
 		}
 	}
 	return fmt.Errorf("lane %d stands on %q, not on %s", u.lane.Number, tree.Branch, u.lane.Branch)
+}
+
+// lostBranch stalls a task whose branch was deleted under its worktree. A worker would start a new history on it.
+func (r *runner) lostBranch(ctx context.Context, u unit) error {
+	return r.endTask(ctx, u.task.ID, lanes.Stall, lanes.Reason{
+		Code: lanes.CodeWrongBranch, Ref: u.lane.Branch, Clears: "operator",
+		Text: fmt.Sprintf("branch %s is gone; lane %d was last seen at %s", u.lane.Branch, u.lane.Number, u.lane.Head),
+		Next: fmt.Sprintf("git update-ref refs/heads/%s %s, then ferrox retry %s", u.lane.Branch, u.lane.Head, u.task.ID),
+	})
 }
 
 // endTask ends a task without landing it; its lane is kept.

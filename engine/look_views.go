@@ -150,7 +150,7 @@ func viewLane(l lanes.Lane, last *lanes.Run, alive func(lanes.Identity) bool) La
 	if last == nil || last.Task != l.Task {
 		return v
 	}
-	v.Worker.PID, v.Worker.StartedAt, v.Worker.Signal = last.WorkerPID, stamp(last.StartedAt), last.Signal
+	v.Worker.PID, v.Worker.StartedAt, v.Worker.Signal = last.Shim.PID, stamp(last.StartedAt), last.Signal
 	switch last.State {
 	case lanes.RunStarting, lanes.RunRunning:
 		if v.Worker.State = "running"; last.Shim.Known() && !alive(last.Shim) {
