@@ -26,12 +26,12 @@ type check func(Facts) []lanes.Reason
 
 // checks says what each path asks. A path that is not listed is refused.
 func checks(p Path) []check {
-	landing := []check{lease, facts, aborted, holds, alive, claim, tree, steps, reviews, ownership, coordination, integration, verified}
+	landing := []check{lease, facts, aborted, landed, holds, alive, claim, tree, steps, reviews, ownership, coordination, integration, verified}
 	switch p {
 	case PathClaim, PathResume, PathMerge:
 		return landing
 	case PathShip:
-		return []check{lease, facts, aborted, holds, alive, tree, worth, reviews, ownership, coordination, integration, verified}
+		return []check{lease, facts, aborted, landed, holds, alive, tree, worth, reviews, ownership, coordination, integration, verified}
 	case PathRecorded:
 		return []check{lease, aborted, holds, integration}
 	case PathSkip:
@@ -144,6 +144,12 @@ func tree(f Facts) []lanes.Reason {
 		return one(lanes.CodeFactUnreadable, f.Lane.Worktree, "operator", "ferrox resume", "the lane's worktree is missing or broken")
 	}
 	var reasons []lanes.Reason
+	if f.Lane.Branch == "" {
+		reasons = one(lanes.CodeFactUnreadable, string(f.Task.ID), "operator", "ferrox show "+string(f.Task.ID), "the task has no lane")
+	}
+	if f.Tree.Head == "" {
+		reasons = append(reasons, one(lanes.CodeFactUnreadable, "HEAD of "+f.Lane.Branch, "operator", "ferrox resume", "the lane's head is unknown")...)
+	}
 	if f.Tree.Branch != f.Lane.Branch {
 		where := "a detached HEAD"
 		if f.Tree.Branch != "" {
@@ -272,12 +278,13 @@ func landed(f Facts) []lanes.Reason {
 	if f.Task.State != lanes.TaskSucceeded && !f.Task.Finished {
 		return nil
 	}
-	return one(lanes.CodeStateForbids, string(f.Task.ID), "", "ferrox show "+string(f.Task.ID), "the task has landed")
+	return one(lanes.CodeStateForbids, string(f.Task.ID), "operator", "ferrox show "+string(f.Task.ID), "the task has landed")
 }
 
-// nothingLost lets work be removed only when something else holds all of it.
+// nothingLost lets work be removed only when something else holds all of it. That the folder is gone says nothing of the
+// commits on its branch.
 func nothingLost(f Facts) []lanes.Reason {
-	if f.Rescued != "" || f.Tree.Missing {
+	if f.Rescued != "" {
 		return nil
 	}
 	var reasons []lanes.Reason
