@@ -7,6 +7,7 @@ import (
 
 	"ferrox/gates"
 	"ferrox/lanes"
+	"ferrox/lanes/graph"
 )
 
 // mergeNow lands what the predicate allows, at a person's word.
@@ -94,9 +95,9 @@ func (r *runner) unblock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan := lanes.Schedule(lanes.Situation{Tasks: s.tasks, Lanes: s.lanes, Limit: s.batch.LaneLimit, Overlap: overlap, Now: r.Clock.Now()})
-	if len(plan.Unblock) == 0 {
+	moves := graph.Schedule(graph.Situation{Tasks: s.tasks, Lanes: s.lanes, Limit: s.batch.LaneLimit, Now: r.Clock.Now()})
+	if len(moves.Unblock) == 0 {
 		return nil
 	}
-	return r.block(ctx, lanes.Plan{Unblock: plan.Unblock})
+	return r.block(ctx, graph.Moves{Unblock: moves.Unblock})
 }
