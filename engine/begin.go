@@ -32,8 +32,12 @@ func (r *runner) begin(ctx context.Context, u unit, want lanes.Number) error {
 	if tree.Head == "" {
 		return r.lostBranch(ctx, u)
 	}
-	if tree.Branch != u.lane.Branch {
-		return r.wrongBranch(ctx, u, tree)
+	above, err := aboveBase(ctx, r.Git, u.lane, tree.Head)
+	if err != nil {
+		return fmt.Errorf("look at lane %d: %w", u.lane.Number, err)
+	}
+	if tree.Branch != u.lane.Branch || !above {
+		return r.wrongBranch(ctx, u, tree, above)
 	}
 	if err := r.ensureStatus(u); err != nil {
 		return err
@@ -174,7 +178,7 @@ func (r *runner) unprepared(ctx context.Context, u unit, err error) error {
 	var setup *setupError
 	if !errors.As(err, &setup) {
 		if tree, look := r.Git.Status(ctx, u.lane.Worktree); look == nil && tree.Branch != u.lane.Branch {
-			return r.wrongBranch(ctx, u, tree)
+			return r.wrongBranch(ctx, u, tree, true)
 		}
 		return err
 	}
@@ -188,9 +192,9 @@ func (r *runner) unprepared(ctx context.Context, u unit, err error) error {
 }
 
 // wrongBranch stalls a task at once: commits made elsewhere stay reachable there.
-func (r *runner) wrongBranch(ctx context.Context, u unit, tree WorktreeStatus) error {
+func (r *runner) wrongBranch(ctx context.Context, u unit, tree WorktreeStatus, above bool) error {
 	_, reasons := gates.Complete(gates.Facts{
-		Path: gates.PathClaim, Batch: u.batch, Task: u.task, Lane: u.lane, Tree: gates.Tree{Branch: tree.Branch, Head: tree.Head},
+		Path: gates.PathClaim, Batch: u.batch, Task: u.task, Lane: u.lane, Tree: gates.Tree{Branch: tree.Branch, Head: tree.Head, OffBase: !above},
 	})
 	for _, re := range reasons {
 		if re.Code == lanes.CodeWrongBranch {

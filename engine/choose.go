@@ -243,7 +243,7 @@ func (o *owner) taken(ctx context.Context, b lanes.Batch, other BatchView, t lan
 		return nil, err
 	}
 	return &lanes.Reason{
-		Code: lanes.CodeStateForbids, Ref: string(t.ID), Clears: "operator", Next: "git merge " + other.Branch,
+		Code: lanes.CodeStateForbids, Ref: string(t.ID), Clears: "operator", Next: "ferrox integrate " + string(other.Batch) + " --into BRANCH",
 		Text: fmt.Sprintf("%s landed in batch %s, which is not integrated into %s", t.ID, other.Batch, b.BaseRef),
 	}, nil
 }

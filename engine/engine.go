@@ -21,6 +21,7 @@ type Engine struct {
 	Git      Git
 	Workers  Workers
 	Planning Planning
+	ShipGate ShipGate
 	Watch    Watcher // in an engine; it hears the doorbell too
 	Clock    Clock
 	Lock     Lock           // who may run as the engine

@@ -229,7 +229,7 @@ func whatNext(v StatusView) []string {
 	case v.Phase == lanes.PhaseFailed:
 		next = append(next, "ferrox retry TASK, then ferrox resume "+string(v.Batch))
 	case v.Phase == lanes.PhaseCompleted && v.IntegrationHead != v.Base:
-		next = append(next, "git merge "+v.IntegrationBranch)
+		next = append(next, "ferrox integrate "+string(v.Batch)+" --into BRANCH")
 	}
 	return next
 }

@@ -171,6 +171,9 @@ type Git interface {
 	// Publish moves an integration branch from old to new. ErrRefMoved when it is not at old, ErrRefCheckedOut when a
 	// worktree has it checked out. The permit is proof that the predicate allowed exactly this.
 	Publish(ctx context.Context, p gates.Permit, branch string, next, old lanes.Commit) error
+	// FastForward brings a branch and the clean checkout in dir that has it from old to next. ErrRefCheckedOut when the
+	// checkout has changes, ErrRefMoved when it stands elsewhere.
+	FastForward(ctx context.Context, p gates.Permit, dir, branch string, next, old lanes.Commit) error
 	// IsAncestor reports whether a is reachable from b. Equal commits are.
 	IsAncestor(ctx context.Context, a, b lanes.Commit) (bool, error)
 	// Changed lists what the lane changed: the difference between merge-base(base, head) and head.

@@ -5,6 +5,7 @@ import (
 
 	"ferrox/gates/coord"
 	"ferrox/gates/halting"
+	"ferrox/lanes"
 )
 
 // Planning is the .planning folder of the main checkout: run-log, halting and coordination state, which other tools read
@@ -22,6 +23,17 @@ type Planning interface {
 	Migrations(ctx context.Context, store string) (coord.Migrations, bool, error)
 	// FileBacklog puts rows under "## Open" of a backlog file. A row whose id is there already is left alone.
 	FileBacklog(ctx context.Context, path string, rows []BacklogRow) error
+}
+
+// ShipGate asks strength.merge-gate about a whole batch, with what ferrox measured in the place of the caller's word. A
+// project that has not opted in passes. An answer that could not be had is an error, never a pass.
+type ShipGate func(ctx context.Context, m Measured) ([]lanes.Reason, error)
+
+// Measured is the evidence for the ship gate that ferrox has itself.
+type Measured struct {
+	Batch    lanes.BatchID
+	Declared []string // changed files that a task of the batch owns
+	Actual   []string // every file that the batch changes on the branch
 }
 
 // BacklogRow is work that was left out of a landing.

@@ -101,6 +101,9 @@ func (e *Engine) answer(ctx context.Context, tx Tx, run lanes.Run, q WorkerReque
 		return e.acknowledge(ctx, tx, run, q.ReplyTo, q.Text)
 	case "inbox":
 		return e.workerInbox(ctx, tx, run)
+	case "lane":
+		l, err := tx.Lane(ctx, run.Batch, run.Lane)
+		return l, l.Branch, err
 	}
 	return nil, "", refuse(ExitUsage, "usage", "ferrox --help", "a worker cannot ask for %q", q.Verb)
 }

@@ -40,6 +40,8 @@ func checks(p Path) []check {
 		return []check{lease, aborted, openHolds, landed}
 	case PathPause, PathTakeover, PathAbort:
 		return []check{lease, holds}
+	case PathIntegrate:
+		return []check{lease, facts, holds, shipped, integration, verified}
 	case PathClean:
 		return []check{lease, facts, holds, alive, nothingLost}
 	}
@@ -159,6 +161,11 @@ func tree(f Facts) []lanes.Reason {
 			fmt.Sprintf("git -C %s switch %s, then ferrox retry %s", f.Lane.Worktree, f.Lane.Branch, f.Task.ID),
 			"the lane stands on %s, not on %s", where, f.Lane.Branch)...)
 	}
+	if f.Tree.OffBase {
+		reasons = append(reasons, one(lanes.CodeWrongBranch, f.Lane.Branch, "operator",
+			fmt.Sprintf("git -C %s rebase %s, then ferrox retry %s", f.Lane.Worktree, f.Lane.Base, f.Task.ID),
+			"%s does not contain %s, where the lane started", f.Lane.Branch, f.Lane.Base.Short())...)
+	}
 	for _, path := range f.Tree.Dirty {
 		reasons = append(reasons, one(lanes.CodeUncommittedWork, path, "worker", "commit it, or remove it", "%s is not committed", path)...)
 	}
@@ -217,6 +224,9 @@ func ownership(f Facts) []lanes.Reason {
 	}
 	return reasons
 }
+
+// shipped passes on what the ship gate has against the batch.
+func shipped(f Facts) []lanes.Reason { return f.Ship }
 
 // worth refuses to ship a task that has nothing to land.
 func worth(f Facts) []lanes.Reason {

@@ -30,10 +30,11 @@ type Facts struct {
 	Gitlinks     []string // submodule commits that the lane changed
 	Integration  Integration
 	Reviews      Reviews
-	Verify       *Failure   // what the merged tree was verified with, when that failed
-	Conflicts    []Conflict // what the computed merge came to
-	Rescued      string     // ref that holds the lane's head and files; "" when none does
-	LeaseLost    bool       // another engine owns the repository
+	Verify       *Failure       // what the merged tree was verified with, when that failed
+	Conflicts    []Conflict     // what the computed merge came to
+	Ship         []lanes.Reason // what the ship gate has against the batch
+	Rescued      string         // ref that holds the lane's head and files; "" when none does
+	LeaseLost    bool           // another engine owns the repository
 	Unreadable   []Failure
 }
 
@@ -54,6 +55,7 @@ type Tree struct {
 	Missing bool // the folder is gone or is no worktree of this repository
 	Branch  string
 	Head    lanes.Commit
+	OffBase bool     // the head does not contain the commit that the lane started from
 	Dirty   []string // changed or untracked paths outside the packet's own STATUS.md, .DONE and .reviews
 	Landed  bool     // the head is reachable from the integration branch
 }

@@ -7,17 +7,18 @@ type Path string
 
 // The paths that ask the predicate.
 const (
-	PathClaim    Path = "claim"    // a .DONE was found after a worker's tree had ended
-	PathResume   Path = "resume"   // recovery found a claim, or a half-done merge
-	PathRecorded Path = "recorded" // recovery found a merge in the branch that a permit had moved there
-	PathMerge    Path = "merge"    // ferrox merge
-	PathShip     Path = "ship"     // what passes of a task is landed; its open steps are filed
-	PathRetry    Path = "retry"    // ferrox retry
-	PathSkip     Path = "skip"     // ferrox skip
-	PathPause    Path = "pause"    // ferrox pause
-	PathTakeover Path = "takeover" // ferrox takeover
-	PathAbort    Path = "abort"    // ferrox abort
-	PathClean    Path = "clean"    // ferrox clean
+	PathClaim     Path = "claim"     // a .DONE was found after a worker's tree had ended
+	PathResume    Path = "resume"    // recovery found a claim, or a half-done merge
+	PathRecorded  Path = "recorded"  // recovery found a merge in the branch that a permit had moved there
+	PathMerge     Path = "merge"     // ferrox merge
+	PathShip      Path = "ship"      // what passes of a task is landed; its open steps are filed
+	PathRetry     Path = "retry"     // ferrox retry
+	PathSkip      Path = "skip"      // ferrox skip
+	PathPause     Path = "pause"     // ferrox pause
+	PathTakeover  Path = "takeover"  // ferrox takeover
+	PathAbort     Path = "abort"     // ferrox abort
+	PathIntegrate Path = "integrate" // ferrox integrate
+	PathClean     Path = "clean"     // ferrox clean
 )
 
 // Permit is proof that the predicate allowed one effect on one path. Only Complete makes one; the zero permit is refused

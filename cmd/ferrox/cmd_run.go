@@ -33,6 +33,8 @@ func (a *app) orchestrator() []*cobra.Command {
 		a.cmdTask("retry", "revive a task that stalled, failed or was skipped", false),
 		a.cmdTask("skip", "give a task up; its commits are kept", true),
 		a.cmdTask("merge", "land what the predicate allows, again", false),
+		a.cmdIntegrate(),
+		a.cmdClean(), a.cmdRescue(),
 	}
 }
 
@@ -181,7 +183,7 @@ func (a *app) follow(e *opened, s stay) {
 				fmt.Fprintln(a.stdout, string(line))
 			}
 		case !a.json:
-			fmt.Fprintln(a.stdout, eventLine(v))
+			fmt.Fprintln(a.stdout, a.paint(v.Event, eventLine(v)))
 		}
 	}
 }

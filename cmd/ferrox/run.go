@@ -148,7 +148,7 @@ func (a *app) wire(ctx context.Context, home, root string) (*opened, error) {
 	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	bell := filepath.Join(home, "bell")
 	e := &engine.Engine{
-		Store: store, Planning: verbs.Planning{Root: root}, Workers: &process.Runner{Exe: exe}, Clock: engine.SystemClock(), Lock: lock, Self: self, Home: home, Root: root,
+		Store: store, Planning: verbs.Planning{Root: root}, ShipGate: a.shipGate(root), Workers: &process.Runner{Exe: exe}, Clock: engine.SystemClock(), Lock: lock, Self: self, Home: home, Root: root,
 		Exe: exe, Env: a.env, User: userName(), NewID: engine.NewID, Ring: func() { _ = watch.Ring(bell) }, Logger: log,
 	}
 	return &opened{Engine: e, store: store}, nil

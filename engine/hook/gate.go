@@ -64,16 +64,9 @@ func (g *MergeGate) ask(ctx context.Context, cwd string) (bool, string, error) {
 	if err != nil {
 		return false, "", fmt.Errorf("find the project's .planning folder: %w", err)
 	}
-	folder := filepath.Join(root, ".planning", "strength")
-	switch _, err := os.Stat(folder); {
-	case errors.Is(err, fs.ErrNotExist):
-		return true, "", nil
-	case err != nil:
-		return false, "", fmt.Errorf("look for .planning/strength: %w", err)
-	}
-	flags, err := manifestFlags(filepath.Join(folder, "merge-gate-request.json"))
-	if err != nil {
-		return false, "", err
+	flags, in, err := ManifestFlags(root)
+	if err != nil || !in {
+		return !in && err == nil, "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, gateLimit)
 	defer cancel()
@@ -189,4 +182,18 @@ func flagValue(key string, raw json.RawMessage) (string, error) {
 		return strings.Join(texts, ","), nil
 	}
 	return "", errors.New("it is neither text, number nor list")
+}
+
+// ManifestFlags reads the flags that the project's evidence manifest gives the merge gate. in is false when the project has
+// not opted in.
+func ManifestFlags(root string) (flags []string, in bool, err error) {
+	folder := filepath.Join(root, ".planning", "strength")
+	switch _, err := os.Stat(folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fmt.Errorf("look for .planning/strength: %w", err)
+	}
+	flags, err = manifestFlags(filepath.Join(folder, "merge-gate-request.json"))
+	return flags, true, err
 }
