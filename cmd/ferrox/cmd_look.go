@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,7 @@ func (a *app) cmdStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.show(v, func(w io.Writer) { writeStatus(w, v) })
+			return a.show(v, func(w io.Writer) { a.writeStatus(w, v) })
 		}),
 	}
 }
@@ -49,9 +50,9 @@ func (a *app) cmdBatches() *cobra.Command {
 			return a.show(v, func(w io.Writer) {
 				rows := [][]string{}
 				for _, b := range v {
-					rows = append(rows, []string{string(b.Batch), string(b.Phase), fmt.Sprintf("%d/%d", b.Succeeded, b.Tasks), fmt.Sprint(b.Held), b.CreatedAt, b.Branch})
+					rows = append(rows, []string{string(b.Batch), string(b.Phase), fmt.Sprintf("%d/%d", b.Succeeded, b.Tasks), fmt.Sprint(b.Held), age(b.CreatedAt, time.Now()), b.Branch})
 				}
-				table(w, []string{"BATCH", "PHASE", "LANDED", "HELD", "CREATED", "BRANCH"}, rows)
+				table(w, []string{"BATCH", "PHASE", "LANDED", "HELD", "AGE", "BRANCH"}, rows)
 			})
 		}),
 	}
@@ -227,7 +228,7 @@ func known(ctx context.Context, e *opened, f engine.EventFilter) error {
 
 func (a *app) printEvent(ev engine.EventView, jsonl bool) {
 	if !jsonl {
-		fmt.Fprintln(a.stdout, eventLine(ev))
+		fmt.Fprintln(a.stdout, a.paint(ev.Event, eventLine(ev)))
 		return
 	}
 	if line, err := json.Marshal(ev); err == nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 
 	"ferrox/engine"
@@ -58,7 +59,7 @@ func table(w io.Writer, head []string, rows [][]string) {
 	_ = t.Flush()
 }
 
-func writeStatus(w io.Writer, v engine.StatusView) {
+func (a *app) writeStatus(w io.Writer, v engine.StatusView) {
 	fmt.Fprintf(w, "batch %s: %s", v.Batch, v.Phase)
 	if v.PauseCause != "" {
 		fmt.Fprintf(w, " (%s)", clean(v.PauseCause))
@@ -68,11 +69,7 @@ func writeStatus(w io.Writer, v engine.StatusView) {
 		fmt.Fprintf(w, " (pid %d)", v.Engine.PID)
 	}
 	fmt.Fprintf(w, "\n%s at %s, base %s\n\n", clean(v.IntegrationBranch), v.IntegrationHead.Short(), v.Base.Short())
-	rows := [][]string{}
-	for _, t := range v.Tasks {
-		rows = append(rows, taskRow(t))
-	}
-	table(w, []string{"TASK", "STATE", "LANE", "RUN", "STEPS", "TITLE", "WHY"}, rows)
+	a.writeTasks(w, v.Tasks)
 	if len(v.Lanes) > 0 {
 		fmt.Fprintln(w)
 		writeLanes(w, v.Lanes)
@@ -86,6 +83,24 @@ func writeStatus(w io.Writer, v engine.StatusView) {
 	}
 	if len(v.Next) > 0 {
 		fmt.Fprintln(w)
+	}
+}
+
+// writeTasks writes a row a task, in the colour of its state.
+func (a *app) writeTasks(w io.Writer, tasks []engine.TaskView) {
+	rows := [][]string{}
+	for _, t := range tasks {
+		rows = append(rows, taskRow(t))
+	}
+	var b strings.Builder
+	table(&b, []string{"TASK", "STATE", "LANE", "RUN", "STEPS", "TITLE", "WHY"}, rows)
+	n := -1 // the head
+	for line := range strings.Lines(b.String()) {
+		if line = strings.TrimRight(line, " \n"); n >= 0 {
+			line = a.paint(string(tasks[n].State), line)
+		}
+		n++
+		fmt.Fprintln(w, line)
 	}
 }
 
@@ -111,7 +126,7 @@ func writeLanes(w io.Writer, lanes []engine.LaneView) {
 	for _, l := range lanes {
 		worker := l.Worker.State
 		if l.Worker.State == "running" {
-			worker = fmt.Sprintf("running since %s", l.Worker.StartedAt)
+			worker = "running " + age(l.Worker.StartedAt, time.Now())
 		}
 		rows = append(rows, []string{fmt.Sprint(l.Lane), string(l.State), string(l.Task), worker, l.Head.Short(), l.Branch, l.Worktree})
 	}
@@ -119,6 +134,7 @@ func writeLanes(w io.Writer, lanes []engine.LaneView) {
 }
 
 func writeHolds(w io.Writer, holds []engine.HoldView) {
+	now := time.Now()
 	rows := [][]string{}
 	for _, h := range holds {
 		who := "supervisor, operator"
@@ -132,9 +148,17 @@ func writeHolds(w io.Writer, holds []engine.HoldView) {
 		if h.Expired {
 			state += ", expired"
 		}
-		rows = append(rows, []string{string(h.ID), string(h.Task), h.Gate, state, h.OpenedAt, h.Deadline, who, shorten(h.Question)})
+		rows = append(rows, []string{string(h.ID), string(h.Task), gate(h.Gate), state, age(h.OpenedAt, now), due(h.Deadline, now), who, shorten(h.Question)})
 	}
-	table(w, []string{"HOLD", "TASK", "GATE", "STATE", "OPENED", "DEADLINE", "WHO MAY RULE", "QUESTION"}, rows)
+	table(w, []string{"HOLD", "TASK", "GATE", "STATE", "AGE", "DEADLINE", "WHO MAY RULE", "QUESTION"}, rows)
+}
+
+// gate is the gate that a question is about, if it names one.
+func gate(name string) string {
+	if name == "" {
+		return "-"
+	}
+	return name
 }
 
 func shorten(s string) string {
