@@ -43,7 +43,7 @@ func (e *Engine) Resume(ctx context.Context, opts ResumeOptions, run RunOptions,
 	if err != nil {
 		return Outcome{}, errors.Join(err, o.release(ctx, err.Error()))
 	}
-	started(b, notes)
+	started(b, append(notes, o.differenceNotes(ctx)...))
 	return o.run(ctx, b.ID, run)
 }
 

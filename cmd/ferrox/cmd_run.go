@@ -33,6 +33,7 @@ func (a *app) orchestrator() []*cobra.Command {
 		a.cmdTask("retry", "revive a task that stalled, failed or was skipped", false),
 		a.cmdTask("skip", "give a task up; its commits are kept", true),
 		a.cmdTask("merge", "land what the predicate allows, again", false),
+		a.cmdClean(), a.cmdRescue(),
 		a.cmdIntegrate(),
 		a.cmdClean(), a.cmdRescue(),
 	}
