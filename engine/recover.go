@@ -187,8 +187,29 @@ func (r *runner) reopen(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := r.judgeAtOnce(ctx, tx); err != nil {
+			return err
+		}
 		return r.event(ctx, tx, lanes.Event{
 			Batch: r.id, Type: "engine", Name: "started", Ref: fmt.Sprint(r.lease.Fence), Text: fmt.Sprintf("engine %d, batch was %s", r.Self.PID, was),
 		})
 	})
+}
+
+// judgeAtOnce forgets what an earlier engine found in the way of claims that wait for the integration branch.
+func (r *runner) judgeAtOnce(ctx context.Context, tx Tx) error {
+	tasks, err := tx.Tasks(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if t.State != lanes.TaskRunning || len(t.Reasons) == 0 || t.Reasons[0].Clears != clearsIntegration {
+			continue
+		}
+		t.Reasons, t.RetryAt = nil, time.Time{}
+		if _, err := tx.PutTask(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
