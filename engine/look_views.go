@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -109,6 +110,8 @@ type EventView struct {
 	Lane  lanes.Number  `json:"lane,omitempty"`
 	Ref   string        `json:"ref,omitempty"`
 	Text  string        `json:"text,omitempty"`
+
+	Data json.RawMessage `json:"data,omitempty"` // what was measured
 }
 
 // ErrorView is the object that --json writes to standard error.
@@ -124,7 +127,7 @@ func ErrorView(e *Error) map[string]any {
 func ViewEvent(ev lanes.Event) EventView {
 	return EventView{
 		TS: stamp(ev.At), Seq: ev.Seq, Type: ev.Type, Event: ev.Name, Batch: ev.Batch, Task: ev.Task, Lane: ev.Lane,
-		Ref: ev.Ref, Text: ev.Text,
+		Ref: ev.Ref, Text: ev.Text, Data: json.RawMessage(ev.Data),
 	}
 }
 
