@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -24,11 +25,14 @@ func TestMain(m *testing.M) {
 		os.Exit(testStep(step, cwd))
 	}
 	code := m.Run()
-	if dir, err := buildTool(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(dir))
+	if dir, built := toolDir.Load().(string); built {
+		_ = os.RemoveAll(dir)
 	}
 	os.Exit(code)
 }
+
+// toolDir is the folder that buildTool made, once it has.
+var toolDir atomic.Value
 
 // buildTool builds the program once, without the race detector: it is started some hundred times.
 var buildTool = sync.OnceValues(func() (string, error) {
@@ -36,6 +40,7 @@ var buildTool = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	toolDir.Store(dir)
 	path := filepath.Join(dir, "ferrox-tools")
 	out, err := exec.Command("go", "build", "-o", path, "./testdata/tool").CombinedOutput()
 	if err != nil {
