@@ -17,6 +17,9 @@ type owner struct {
 
 // own takes the repository for batch, or refuses naming who has it.
 func (e *Engine) own(ctx context.Context, batch lanes.BatchID) (*owner, error) {
+	if !e.Self.Known() {
+		return nil, refuse(ExitFailed, "unknown-process", "mount /proc of this pid namespace", "own the repository: this process cannot tell who it is, so nobody could tell later whether it lives")
+	}
 	ok, err := e.Lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("take the engine lock: %w", err)

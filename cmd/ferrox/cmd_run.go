@@ -33,7 +33,6 @@ func (a *app) orchestrator() []*cobra.Command {
 		a.cmdTask("retry", "revive a task that stalled, failed or was skipped", false),
 		a.cmdTask("skip", "give a task up; its commits are kept", true),
 		a.cmdTask("merge", "land what the predicate allows, again", false),
-		a.cmdClean(), a.cmdRescue(),
 		a.cmdIntegrate(),
 		a.cmdClean(), a.cmdRescue(),
 	}
@@ -163,6 +162,9 @@ func (a *app) engine(ctx context.Context, s stay, do func(context.Context, *open
 		return err
 	}
 	defer func() { _ = e.close() }()
+	if err := a.mayRun(ctx, e); err != nil {
+		return err
+	}
 	if err := e.attend(); err != nil {
 		return err
 	}

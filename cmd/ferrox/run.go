@@ -22,6 +22,7 @@ import (
 	"ferrox/engine/sqlite"
 	"ferrox/engine/verbs"
 	"ferrox/engine/watch"
+	"ferrox/lanes"
 )
 
 // run is the program as a function of its surroundings. Verbs and the shim are told apart before any command tree is
@@ -139,7 +140,7 @@ func (a *app) wire(ctx context.Context, home, root string) (*opened, error) {
 	}
 	self, err := process.Self()
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		self = lanes.Identity{} // who this is cannot be known: it may look, and do nothing that needs authority
 	}
 	exe, err := os.Executable()
 	if err != nil {

@@ -46,6 +46,16 @@ func (a *app) mayCommand(ctx context.Context, e *opened) error {
 	return nil
 }
 
+// mayRun refuses to be an engine, or to un-pause one, for a worker. Whoever else can reach the store may run a batch: that
+// decides nothing.
+func (a *app) mayRun(ctx context.Context, e *opened) error {
+	role, err := a.who(ctx, e)
+	if err != nil || role != mailbox.RoleWorker {
+		return err
+	}
+	return &engine.Error{Exit: engine.ExitRefused, Code: string(mailbox.InvalidRole), Message: "a worker may not run or resume a batch", Next: "end, and let ferrox go on"}
+}
+
 // role is who for commands that need nothing else.
 func (a *app) role(ctx context.Context, e *opened) (mailbox.Role, error) { return a.who(ctx, e) }
 
