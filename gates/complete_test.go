@@ -106,6 +106,9 @@ func against() []fact {
 		{"a path conflicts", conflict("content")},
 		{"names differ in letter case", conflict("letter-case")},
 		{"a file meets a folder", conflict("file/folder")},
+		{"the ship gate has something against it", func(f *gates.Facts) {
+			f.Ship = []lanes.Reason{{Code: "requirement-open", Ref: "R-1", Text: "R-1 is not covered", Clears: "operator", Next: "ferrox status"}}
+		}},
 		{"the task has landed", func(f *gates.Facts) { f.Task.State = lanes.TaskSucceeded }},
 		{"the task was finished before", func(f *gates.Facts) { f.Task.Finished = true }},
 		{"the lane has commits that did not land", func(f *gates.Facts) { f.Tree.Landed = false }},
@@ -268,7 +271,7 @@ func TestComplete_UnknownPath(t *testing.T) {
 	}
 	for _, p := range paths(t) {
 		empty := gates.Facts{Path: p}
-		if permit, _ := gates.Complete(empty); permit.Valid() && slices.Contains([]gates.Path{gates.PathClaim, gates.PathResume, gates.PathMerge, gates.PathRecorded, gates.PathClean}, p) {
+		if permit, _ := gates.Complete(empty); permit.Valid() && slices.Contains([]gates.Path{gates.PathClaim, gates.PathResume, gates.PathMerge, gates.PathRecorded, gates.PathIntegrate, gates.PathClean}, p) {
 			t.Errorf("%s of nothing is allowed", p)
 		}
 	}
