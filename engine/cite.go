@@ -50,6 +50,20 @@ func (r *runner) flagCitations(ctx context.Context, tx Tx, u unit, commits []Com
 		return nil
 	}
 	return r.event(ctx, tx, lanes.Event{
-		Batch: r.id, Type: "task", Task: u.task.ID, Lane: u.lane.Number, Ref: string(u.run.ID), Name: "citation-flagged", Text: strings.Join(flags, "; "),
+		Batch: r.id, Type: "task", Task: u.task.ID, Lane: u.lane.Number, Ref: string(u.run.ID), Name: citationFlagged, Text: strings.Join(flags, "; "),
 	})
+}
+
+// citationFlagged is the event of a remark on commits that speak of a ruling which nobody gave.
+const citationFlagged = "citation-flagged"
+
+// citationsOf lists such remarks on one task, oldest first.
+func citationsOf(ctx context.Context, r Reader, b lanes.BatchID, t lanes.TaskID) (flags []string, err error) {
+	events, err := r.Events(ctx, EventFilter{Batch: b, Task: t})
+	for _, ev := range events {
+		if ev.Name == citationFlagged {
+			flags = append(flags, ev.Text)
+		}
+	}
+	return flags, err
 }

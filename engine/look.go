@@ -73,7 +73,13 @@ func (e *Engine) statusOf(ctx context.Context, r Reader, b lanes.Batch) (StatusV
 		return v, err
 	}
 	for _, t := range tasks {
-		v.Tasks = append(v.Tasks, e.viewHeldTask(b, t, holds))
+		view := e.viewHeldTask(b, t, holds)
+		if slices.ContainsFunc(holds, func(h hold.Record) bool { return h.Task == t.ID }) {
+			if view.Citations, err = citationsOf(ctx, r, b.ID, t.ID); err != nil {
+				return v, err
+			}
+		}
+		v.Tasks = append(v.Tasks, view)
 	}
 	if v.Lanes, err = e.lanesOf(ctx, r, b.ID); err != nil {
 		return v, err
@@ -212,6 +218,11 @@ func (e *Engine) Log(ctx context.Context, f EventFilter) ([]EventView, error) {
 // whatNext says what happens next, or what to type.
 func whatNext(v StatusView) []string {
 	next := []string{}
+	for _, t := range v.Tasks {
+		if len(t.Citations) > 0 {
+			next = append(next, fmt.Sprintf("ferrox log --task %s (a commit speaks of a ruling that nobody gave: %s)", t.ID, t.Citations[0]))
+		}
+	}
 	for _, h := range v.Holds {
 		switch h.State {
 		case hold.Open:
