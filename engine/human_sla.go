@@ -14,7 +14,7 @@ import (
 func (r *runner) slaLeft(h HoldFacts, now time.Time) time.Duration {
 	left := time.Duration(r.set.Halting.HumanSLASeconds*float64(time.Second)) - now.Sub(h.OpenedAt)
 	if left <= 0 {
-		return slow
+		return idle
 	}
 	return left
 }

@@ -21,6 +21,10 @@ func (r *runner) loop(ctx context.Context) (Outcome, error) {
 	}
 	signal := r.opts.Signal
 	for {
+		version, err := r.Store.DataVersion(ctx)
+		if err != nil && ctx.Err() == nil {
+			return Outcome{}, err
+		}
 		out, wake, err := r.step(ctx)
 		if ctx.Err() != nil && out == nil {
 			return Outcome{Batch: r.id, Phase: lanes.PhaseRunning, Exit: ExitParked}, nil // told a second time: as it is
@@ -31,22 +35,54 @@ func (r *runner) loop(ctx context.Context) (Outcome, error) {
 		if err != nil || out != nil {
 			return deref(out), errors.Join(err, r.show(ctx))
 		}
-		fire, stop := r.Clock.After(min(slow, wake))
-		select {
-		case <-r.changed:
-		case <-fire:
-			r.poke() // lost events delay nothing for longer than this
-			if _, err := r.Workers.ReapOrphans(); err != nil {
-				r.Logger.Debug("bury orphans", "error", err)
-			}
-		case <-signal:
+		if r.rests(ctx, version, wake, signal) {
 			signal = nil
 			r.halt("park")
-		case <-ctx.Done():
-			stop()
+		}
+		if ctx.Err() != nil {
 			return Outcome{Batch: r.id, Phase: lanes.PhaseRunning, Exit: ExitParked}, nil
 		}
-		stop()
+	}
+}
+
+// idle is how long an engine that nothing is due for goes without looking at its records.
+const idle = time.Hour
+
+// rests waits until there is a reason to look: something changed, something is due by the wall clock, a signal came (then it
+// reports true). In between it looks every now and then only whether anybody has committed, so that waiting costs nothing
+// and lost events delay nothing for longer than that.
+func (r *runner) rests(ctx context.Context, version int64, wake time.Duration, signal <-chan struct{}) bool {
+	due := r.Clock.Now().Add(wake)
+	for {
+		fire, stop := r.Clock.After(min(slow, max(due.Sub(r.Clock.Now()), time.Millisecond)))
+		select {
+		case <-r.changed:
+			stop()
+			return false
+		case <-signal:
+			stop()
+			return true
+		case <-ctx.Done():
+			stop()
+			return false
+		case <-fire:
+		}
+		r.pokeDrives()
+		r.buryOrphans()
+		now, err := r.Store.DataVersion(ctx)
+		if err != nil || now != version || !r.Clock.Now().Before(due) {
+			return false
+		}
+	}
+}
+
+// buryOrphans reaps what fell to this process, now and then.
+func (r *runner) buryOrphans() {
+	if now := r.Clock.Monotonic(); r.buried == 0 || now-r.buried > 30*time.Second {
+		r.buried = now
+		if _, err := r.Workers.ReapOrphans(); err != nil {
+			r.Logger.Debug("bury orphans", "error", err)
+		}
 	}
 }
 
@@ -98,7 +134,7 @@ func (r *runner) step(ctx context.Context) (*Outcome, time.Duration, error) {
 	r.adopt(ctx, s)
 	switch {
 	case s.batch.Phase == lanes.PhasePaused:
-		return nil, slow, nil // taken over: workers go on, nothing else does
+		return nil, idle, nil // taken over: workers go on, nothing else does
 	case s.batch.Pausing && r.driving() == 0:
 		out, err := r.pause(ctx, s.batch.Cause)
 		return out, 0, err
@@ -117,8 +153,8 @@ func (r *runner) stepHalted(ctx context.Context, s snapshot) (*Outcome, time.Dur
 		return out, 0, err
 	}
 	cause := lanes.CauseSignal
-	if s.batch.Pausing {
-		cause = s.batch.Cause
+	if s.batch.Cause != lanes.CauseNone {
+		cause = s.batch.Cause // a person's pause or takeover: a signal is weaker
 	}
 	out, err := r.pause(ctx, cause)
 	return out, 0, err
@@ -162,7 +198,7 @@ func (r *runner) seams() []string {
 
 // goOn drives running tasks that nobody drives: their next run is due, or their claim waits to be judged again.
 func (r *runner) goOn(ctx context.Context, s snapshot, now time.Time) time.Duration {
-	wake := slow
+	wake := idle
 	for _, t := range s.tasks {
 		if t.State != lanes.TaskRunning {
 			continue

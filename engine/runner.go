@@ -48,6 +48,7 @@ type runner struct {
 	changed chan struct{}           // a drive ended or something else asks for a look
 	seen    int64                   // last event shown
 	clock   shipClockState          // the loop's own
+	buried  time.Duration           // the loop's own: when orphans were buried last, monotonic
 }
 
 // drive is one task being driven.
@@ -111,8 +112,12 @@ func (r *runner) listen(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.Watch.Changed():
-			r.poke()
+		case dir := <-r.Watch.Changed():
+			if dir == "" { // the watcher's own poll: the loop has one that asks the store
+				r.pokeDrives()
+			} else {
+				r.poke()
+			}
 		}
 	}
 }
@@ -120,6 +125,11 @@ func (r *runner) listen(ctx context.Context) {
 // poke asks the loop and every drive to look again.
 func (r *runner) poke() {
 	nudge(r.changed)
+	r.pokeDrives()
+}
+
+// pokeDrives asks every drive to look again.
+func (r *runner) pokeDrives() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, d := range r.drives {

@@ -87,7 +87,7 @@ func (r *runner) advanced(ctx context.Context, s snapshot) (time.Time, error) {
 // descopes where the settings say so. It returns how long until it has to be asked again.
 func (r *runner) shipClock(ctx context.Context, s snapshot) (acted bool, wake time.Duration, err error) {
 	if !workLeft(s) {
-		return false, slow, nil
+		return false, idle, nil
 	}
 	landed := 0
 	for _, t := range s.tasks {
@@ -105,7 +105,7 @@ func (r *runner) shipClock(ctx context.Context, s snapshot) (acted bool, wake ti
 	d := halting.CheckShipClock(budget, millis(r.clock.last), millis(now))
 	if d.Decision == halting.ShipGreen {
 		left := time.Duration(budget*float64(time.Second)) - now.Sub(r.clock.last)
-		return false, max(min(left, slow), time.Millisecond), nil
+		return false, max(left, time.Millisecond), nil
 	}
 	if !r.clock.red.Equal(r.clock.last) {
 		if err := r.announceRed(ctx, now); err != nil {
@@ -114,10 +114,10 @@ func (r *runner) shipClock(ctx context.Context, s snapshot) (acted bool, wake ti
 		r.clock.red = r.clock.last
 	}
 	if r.set.Runner.OnRed != "descope" {
-		return false, slow, nil
+		return false, idle, nil
 	}
 	acted, err = r.descope(ctx, s)
-	return acted, slow, err
+	return acted, idle, err
 }
 
 // shipClockState is what the engine remembers of the ship clock between two looks; all of it is found again in the log.
