@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ferrox/gates/coord"
 	"ferrox/hold"
 	"ferrox/lanes"
 	"ferrox/lanes/graph"
@@ -20,26 +21,68 @@ func (r *runner) loop(ctx context.Context) (Outcome, error) {
 	}
 	signal := r.opts.Signal
 	for {
+		version, err := r.Store.DataVersion(ctx)
+		if err != nil && ctx.Err() == nil {
+			return Outcome{}, err
+		}
 		out, wake, err := r.step(ctx)
+		if ctx.Err() != nil && out == nil {
+			return Outcome{Batch: r.id, Phase: lanes.PhaseRunning, Exit: ExitParked}, nil // told a second time: as it is
+		}
 		if errors.Is(err, ErrConflict) {
 			continue // somebody else committed in between: look again
 		}
 		if err != nil || out != nil {
 			return deref(out), errors.Join(err, r.show(ctx))
 		}
-		fire, stop := r.Clock.After(min(slow, wake))
-		select {
-		case <-r.changed:
-		case <-fire:
-			r.poke() // lost events delay nothing for longer than this
-		case <-signal:
+		if r.rests(ctx, version, wake, signal) {
 			signal = nil
 			r.halt("park")
-		case <-ctx.Done():
-			stop()
+		}
+		if ctx.Err() != nil {
 			return Outcome{Batch: r.id, Phase: lanes.PhaseRunning, Exit: ExitParked}, nil
 		}
-		stop()
+	}
+}
+
+// idle is how long an engine that nothing is due for goes without looking at its records.
+const idle = time.Hour
+
+// rests waits until there is a reason to look: something changed, something is due by the wall clock, a signal came (then it
+// reports true). In between it looks every now and then only whether anybody has committed, so that waiting costs nothing
+// and lost events delay nothing for longer than that.
+func (r *runner) rests(ctx context.Context, version int64, wake time.Duration, signal <-chan struct{}) bool {
+	due := r.Clock.Now().Add(wake)
+	for {
+		fire, stop := r.Clock.After(min(slow, max(due.Sub(r.Clock.Now()), time.Millisecond)))
+		select {
+		case <-r.changed:
+			stop()
+			return false
+		case <-signal:
+			stop()
+			return true
+		case <-ctx.Done():
+			stop()
+			return false
+		case <-fire:
+		}
+		r.pokeDrives()
+		r.buryOrphans()
+		now, err := r.Store.DataVersion(ctx)
+		if err != nil || now != version || !r.Clock.Now().Before(due) {
+			return false
+		}
+	}
+}
+
+// buryOrphans reaps what fell to this process, now and then.
+func (r *runner) buryOrphans() {
+	if now := r.Clock.Monotonic(); r.buried == 0 || now-r.buried > 30*time.Second {
+		r.buried = now
+		if _, err := r.Workers.ReapOrphans(); err != nil {
+			r.Logger.Debug("bury orphans", "error", err)
+		}
 	}
 }
 
@@ -85,10 +128,13 @@ func (r *runner) step(ctx context.Context) (*Outcome, time.Duration, error) {
 	if expired, err := r.expire(ctx, s); expired || err != nil {
 		return nil, 0, err
 	}
+	if breached, err := r.breach(ctx, s); breached || err != nil {
+		return nil, 0, err
+	}
 	r.adopt(ctx, s)
 	switch {
 	case s.batch.Phase == lanes.PhasePaused:
-		return nil, slow, nil // taken over: workers go on, nothing else does
+		return nil, idle, nil // taken over: workers go on, nothing else does
 	case s.batch.Pausing && r.driving() == 0:
 		out, err := r.pause(ctx, s.batch.Cause)
 		return out, 0, err
@@ -107,8 +153,8 @@ func (r *runner) stepHalted(ctx context.Context, s snapshot) (*Outcome, time.Dur
 		return out, 0, err
 	}
 	cause := lanes.CauseSignal
-	if s.batch.Pausing {
-		cause = s.batch.Cause
+	if s.batch.Cause != lanes.CauseNone {
+		cause = s.batch.Cause // a person's pause or takeover: a signal is weaker
 	}
 	out, err := r.pause(ctx, cause)
 	return out, 0, err
@@ -116,7 +162,7 @@ func (r *runner) stepHalted(ctx context.Context, s snapshot) (*Outcome, time.Dur
 
 func (r *runner) stepRunning(ctx context.Context, s snapshot) (*Outcome, time.Duration, error) {
 	now := r.Clock.Now()
-	moves := graph.Schedule(graph.Situation{Tasks: s.tasks, Lanes: s.lanes, Limit: s.batch.LaneLimit, Now: now})
+	moves := graph.Schedule(graph.Situation{Tasks: s.tasks, Lanes: s.lanes, Limit: s.batch.LaneLimit, Seams: r.seams(), Now: now})
 	if len(moves.Block)+len(moves.Unblock) > 0 {
 		return nil, 0, r.block(ctx, moves)
 	}
@@ -127,9 +173,14 @@ func (r *runner) stepRunning(ctx context.Context, s snapshot) (*Outcome, time.Du
 	if !moves.WakeAt.IsZero() {
 		wake = min(wake, moves.WakeAt.Sub(now))
 	}
+	acted, tick, err := r.shipClock(ctx, s)
+	if acted || err != nil {
+		return nil, 0, err
+	}
+	wake = min(wake, tick)
 	for _, h := range s.holds {
 		if h.Open && !h.Expired {
-			wake = min(wake, h.Deadline.Sub(now))
+			wake = min(wake, h.Deadline.Sub(now), r.slaLeft(h, now))
 		}
 	}
 	if r.driving() > 0 {
@@ -139,9 +190,15 @@ func (r *runner) stepRunning(ctx context.Context, s snapshot) (*Outcome, time.Du
 	return out, max(wake, time.Millisecond), err
 }
 
+// seams is the registry of hot seams that coord.hot-seam-check knows.
+func (r *runner) seams() []string {
+	registry := coord.RegistryOf(r.set.Coordination).OrDefault()
+	return slices.Concat(registry.Seams, registry.SoleWriter)
+}
+
 // goOn drives running tasks that nobody drives: their next run is due, or their claim waits to be judged again.
 func (r *runner) goOn(ctx context.Context, s snapshot, now time.Time) time.Duration {
-	wake := slow
+	wake := idle
 	for _, t := range s.tasks {
 		if t.State != lanes.TaskRunning {
 			continue
@@ -158,7 +215,7 @@ func (r *runner) goOn(ctx context.Context, s snapshot, now time.Time) time.Durat
 // adopt drives tasks whose worker may be alive, whatever the state of the task: held ones have to fall quiet too.
 func (r *runner) adopt(ctx context.Context, s snapshot) {
 	for _, run := range s.active {
-		if run.State != lanes.RunExited || r.mayJudge(s.batch) && !r.waits(s, run.Task) {
+		if !r.waits(s, run.Task) && (run.State != lanes.RunExited || r.mayJudge(s.batch)) {
 			r.start(ctx, run.Task, run.Lane)
 		}
 	}
@@ -333,16 +390,16 @@ func (r *runner) parkLane(ctx context.Context, tx Tx, h hold.Record) error {
 func (r *runner) rest(ctx context.Context, s snapshot, moves graph.Moves) (*Outcome, error) {
 	var cause lanes.Cause
 	switch open, waiting := r.heldAndParked(s), waitingClaims(s); {
-	case open.held > 0 && r.opts.NoWait && moves.WakeAt.IsZero() && waiting == 0:
-		cause = lanes.CauseHeld
-	case open.held > 0:
-		return nil, nil
-	case !moves.WakeAt.IsZero():
+	case !moves.WakeAt.IsZero() || running(s) > waiting:
+		return nil, nil // a run is due
+	case open.held > 0 && !r.opts.NoWait:
 		return nil, nil
 	case waiting > 0 && (r.opts.NoWait || movedAway(s)):
 		cause = lanes.CauseMergeFailure
-	case waiting > 0 || idleRuns(s):
+	case waiting > 0:
 		return nil, nil
+	case open.held > 0:
+		cause = lanes.CauseHeld
 	case open.parked > 0:
 		cause = lanes.CauseHoldTimeout
 	case len(s.holds) > 0:
@@ -381,8 +438,13 @@ func waitingClaims(s snapshot) (n int) {
 	return n
 }
 
-func idleRuns(s snapshot) bool {
-	return slices.ContainsFunc(s.tasks, func(t lanes.Task) bool { return t.State == lanes.TaskRunning })
+func running(s snapshot) (n int) {
+	for _, t := range s.tasks {
+		if t.State == lanes.TaskRunning {
+			n++
+		}
+	}
+	return n
 }
 
 // movedAway reports whether a claim waits for an integration branch that was moved in a way that cannot be followed.
