@@ -23,7 +23,7 @@ import (
 func (a *app) operator() []*cobra.Command {
 	return []*cobra.Command{
 		a.cmdStatus(), a.cmdBatches(), a.cmdLanes(), a.cmdHolds(), a.cmdShow(), a.cmdOutput(), a.cmdLog(), a.cmdPaths(), a.cmdVersion(), a.cmdCompletion(),
-		a.cmdBackup(), a.cmdRestore(),
+		a.cmdBackup(), a.cmdRestore(), a.cmdDoctor(),
 	}
 }
 
