@@ -27,6 +27,9 @@ func (GitFacts) Facts(ctx context.Context, dir string, env []string) (guard.Fact
 	g := git{ctx, dir, env}
 	head, err := g.out("symbolic-ref", "-q", "HEAD")
 	var exit *exec.ExitError
+	if notRepository(err) {
+		return guard.Facts{Nowhere: true}, nil
+	}
 	if detached := errors.As(err, &exit) && exit.ExitCode() == 1; err != nil && !detached {
 		return guard.Facts{}, fmt.Errorf("read the branch of %s: %w", dir, err)
 	}
@@ -45,11 +48,16 @@ func (GitFacts) Facts(ctx context.Context, dir string, env []string) (guard.Fact
 	return f, nil
 }
 
+// notRepository reports whether git says that there is no repository; any other failure is something that cannot be read.
+func notRepository(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.ExitCode() == 128 && strings.Contains(string(exit.Stderr), "not a git repository")
+}
+
 // MainCheckout returns the folder of the main checkout that dir belongs to, or dir itself outside of a repository.
 func (GitFacts) MainCheckout(ctx context.Context, dir string, env []string) (string, error) {
 	out, err := git{ctx, dir, env}.out("rev-parse", "--path-format=absolute", "--git-common-dir")
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 128 && strings.Contains(string(exit.Stderr), "not a git repository") {
+	if notRepository(err) {
 		return dir, nil
 	}
 	if err != nil {

@@ -91,10 +91,12 @@ func TestGitFactsDetachedUnbornAndNone(t *testing.T) {
 	if f, err := (GitFacts{}).Facts(t.Context(), unborn, env); err != nil || f.Branch != "main" {
 		t.Errorf("unborn: %+v, %v", f, err)
 	}
-	for _, dir := range []string{filepath.Dir(root), filepath.Join(root, "gone")} {
-		if f, err := (GitFacts{}).Facts(t.Context(), dir, env); err == nil || f.Known {
-			t.Errorf("%s: %+v, %v", dir, f, err)
-		}
+	none := filepath.Dir(root)
+	if f, err := (GitFacts{}).Facts(t.Context(), none, env); err != nil || f.Known || !f.Nowhere {
+		t.Errorf("no repository: %+v, %v", f, err)
+	}
+	if f, err := (GitFacts{}).Facts(t.Context(), filepath.Join(root, "gone"), env); err == nil || f.Known || f.Nowhere {
+		t.Errorf("no folder: %+v, %v", f, err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // there, and then every branch counts as protected.
 type Facts struct {
 	Known        bool              // git answered; false for "not a repository" too
+	Nowhere      bool              // there is no repository at all: only names that a command spells out can be judged
 	Branch       string            // the branch checked out there; "" when HEAD is detached
 	Branches     []string          // local branches, short names
 	Tags         []string          // short names
@@ -27,7 +28,7 @@ type Facts struct {
 // Protects reports whether branch is protected. A glob that ends in "/*" covers deeper names too, and one that cannot be
 // read covers everything.
 func (f Facts) Protects(branch string) bool {
-	if !f.Known {
+	if !f.Known && (!f.Nowhere || branch == "") {
 		return true
 	}
 	if slices.Contains(f.Defaults, branch) {
