@@ -160,11 +160,15 @@ func dirty(u unit, tree WorktreeStatus) []string {
 // overlay reads the packet's own uncommitted records, which go into the merge commit's tree.
 func overlay(u unit, tree WorktreeStatus) ([]File, error) {
 	var files []File
+	done := u.task.Path + "/" + packet.DoneName
+	paths := []string{done} // whatever the repository ignores: without it the task would count as unfinished
 	for _, e := range tree.Entries {
-		if !u.ownRecord(e.Path) {
-			continue
+		if u.ownRecord(e.Path) && e.Path != done {
+			paths = append(paths, e.Path)
 		}
-		f, err := readFile(u.lane.Worktree, e.Path)
+	}
+	for _, path := range paths {
+		f, err := readFile(u.lane.Worktree, path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // deleted in the work tree: the committed version stays
 		}
