@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -209,9 +210,23 @@ type shimHandler struct {
 func (h *shimHandler) handle(ctx context.Context, q engine.WorkerRequest) (engine.WorkerAnswer, error) {
 	e, err := h.engine(ctx)
 	if err != nil {
-		return engine.WorkerAnswer{}, err
+		return faultAnswer(err), err
 	}
-	return e.Answer(ctx, q)
+	answer, err := e.Answer(ctx, q)
+	if err != nil {
+		return faultAnswer(err), err
+	}
+	return answer, nil
+}
+
+// faultAnswer tells a worker of a fault by the code that every other command gives it.
+func faultAnswer(err error) engine.WorkerAnswer {
+	no := explain(err)
+	body, marshalErr := json.Marshal(engine.ErrorView(no))
+	if marshalErr != nil {
+		return engine.WorkerAnswer{Exit: no.Exit, Text: no.Message}
+	}
+	return engine.WorkerAnswer{Exit: no.Exit, Text: no.Message, Error: string(body)}
 }
 
 func (h *shimHandler) engine(ctx context.Context) (*opened, error) {

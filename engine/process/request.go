@@ -58,10 +58,10 @@ func (d *desk) answer(ctx context.Context, line []byte) (engine.WorkerAnswer, er
 	}
 	defer release()
 	a, err := d.handle(ctx, req)
-	if err != nil {
+	if err != nil && a.Error == "" { // the handler may know better what the fault is called
 		return failure(err), err
 	}
-	return a, nil
+	return a, err
 }
 
 // claim waits until no other request with that id is being carried out.
