@@ -57,6 +57,10 @@ type Record struct {
 	CancelledAt    time.Time
 	CancelReason   string
 	Version        int64
+
+	// Unproven says why the stored release does not count, so that the hold is open: the batch asks for signatures, and
+	// the stored ruling has no good one. Found anew at every reading, never stored.
+	Unproven string
 }
 
 // Unresolved reports whether the hold still binds its task: open, or ruled and not yet acknowledged.

@@ -20,7 +20,8 @@ type Batch struct {
 	ReviewLevel    *int   // --review-level, recorded in the merge trailers; nil when not given
 	Settings       string // the settings file as frozen at the start; "" when there was none
 	SettingsDigest string // sha256, hex
-	SignersDigest  string // sha256 of the allowed-signers file, "" when there was none
+	Signers        string // the allowed-signers file as frozen at the start; "" when there was none
+	SignersDigest  string // sha256 of it, "" when there was none
 	CreatedAt      time.Time
 	EndedAt        time.Time // zero until the batch ended
 	Version        int64     // compare-and-set

@@ -59,6 +59,9 @@ type Message struct {
 	Text      string       // any length, byte-exact
 	Head      lanes.Commit // rulings bound to a commit
 	Signed    bool         // a signature was verified
+	Signature string       // armored, "" for none
+	Nonce     string       // part of what was signed; no two rulings share one
+	Principal string       // whose key it was: "operator/alice"
 	Reserved  Role         // escalations: only this role may rule; "" for any
 	CreatedAt time.Time
 }

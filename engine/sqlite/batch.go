@@ -8,14 +8,14 @@ import (
 
 var batches = newTable("batch", "batches", 1,
 	`id phase cause why pausing base base_ref integration head lane_limit lanes_dir worker hold_timeout_us review_level
-	settings settings_digest signers_digest created_at ended_at version`,
+	settings settings_digest signers signers_digest created_at ended_at version`,
 	func(b *lanes.Batch) []any {
 		return []any{
 			&b.ID, &b.Phase, &b.Cause, &b.Why, &b.Pausing, &b.Base, &b.BaseRef, &b.Integration, &b.Head, &b.LaneLimit,
 			&b.LanesDir, &b.Worker,
 			span{&b.HoldTimeout},
 			&b.ReviewLevel,
-			&b.Settings, &b.SettingsDigest, &b.SignersDigest,
+			&b.Settings, &b.SettingsDigest, &b.Signers, &b.SignersDigest,
 			instant{&b.CreatedAt},
 			instant{&b.EndedAt},
 			&b.Version,

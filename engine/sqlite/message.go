@@ -9,11 +9,11 @@ import (
 )
 
 var messages = newTable("message", "messages", 1,
-	"id batch task lane type role sender reply_to gate verdict text head signed reserved created_at",
+	"id batch task lane type role sender reply_to gate verdict text head signed signature nonce principal reserved created_at",
 	func(m *mailbox.Message) []any {
 		return []any{
 			&m.ID, &m.Batch, &m.Task, &m.Lane, &m.Type, &m.Role, &m.By, &m.ReplyTo, &m.Gate, &m.Verdict, &m.Text, &m.Head,
-			&m.Signed, &m.Reserved,
+			&m.Signed, &m.Signature, &m.Nonce, &m.Principal, &m.Reserved,
 			instant{&m.CreatedAt},
 		}
 	})

@@ -53,20 +53,23 @@ func TestDamagedFileIsNamed(t *testing.T) {
 	}
 }
 
+// raisedVersion makes a file look like one of the next ferrox.
+var raisedVersion = fmt.Sprintf("PRAGMA user_version = %d", migrations.Latest+1)
+
 // A newer file is refused whichever number is raised, names both versions and stays as it is, byte for byte.
 func TestW55_NewerSchemaIsRefusedUnchanged(t *testing.T) {
 	t.Parallel()
 	for name, raise := range map[string]string{
-		"user_version": "PRAGMA user_version = 2",
-		"goose":        "INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1)",
+		"user_version": raisedVersion,
+		"goose":        fmt.Sprintf("INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, 1)", migrations.Latest+1),
 	} {
 		path := newFile(t)
 		plain(t, path, raise)
 		before := content(t, path)
 		for _, migrate := range []bool{false, true} {
 			_, err := Open(t.Context(), path, Options{Migrate: migrate})
-			if !errors.Is(err, engine.ErrNewerSchema) || !strings.Contains(err.Error(), "schema is 2") ||
-				!strings.Contains(err.Error(), "up to 1") {
+			if !errors.Is(err, engine.ErrNewerSchema) || !strings.Contains(err.Error(), fmt.Sprintf("schema is %d", migrations.Latest+1)) ||
+				!strings.Contains(err.Error(), fmt.Sprintf("up to %d", migrations.Latest)) {
 				t.Errorf("%s: error is %v", name, err)
 			}
 		}
@@ -80,7 +83,7 @@ func TestW55_NewerSchemaIsRefusedUnchanged(t *testing.T) {
 func TestW55_NewerSchemaOutsideWALIsRefusedUnchanged(t *testing.T) {
 	t.Parallel()
 	path := newFile(t)
-	plain(t, path, "PRAGMA journal_mode = DELETE", "PRAGMA user_version = 2")
+	plain(t, path, "PRAGMA journal_mode = DELETE", raisedVersion)
 	before := content(t, path)
 	if _, err := Open(t.Context(), path, Options{Migrate: true}); !errors.Is(err, engine.ErrNewerSchema) {
 		t.Errorf("error is %v, want ErrNewerSchema", err)
@@ -98,7 +101,7 @@ func TestW55_NewerSchemaInLogIsRefusedUnchanged(t *testing.T) {
 	if err := appendNumber(t.Context(), s, "x", 1, ""); err != nil {
 		t.Fatal(err)
 	}
-	plain(t, path, "PRAGMA user_version = 2")
+	plain(t, path, raisedVersion)
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	for _, end := range []string{"", "-wal"} {
 		if err := os.WriteFile(copied+end, content(t, path+end), 0o600); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ferrox/engine"
+	"ferrox/migrations"
 )
 
 // The driver's own choice would be NORMAL and no foreign keys; a statement would reach one connection only.
@@ -36,7 +37,7 @@ func TestW52_SettingsHoldOnEveryConnection(t *testing.T) {
 	if uses["write"] != 1 || uses["read"] != readers+1 {
 		t.Errorf("uses are %v", uses)
 	}
-	if found.Schema != 1 || found.SQLite == "" || found.LogLimit == 0 {
+	if found.Schema != migrations.Latest || found.SQLite == "" || found.LogLimit == 0 {
 		t.Errorf("settings are %+v", found)
 	}
 }

@@ -96,7 +96,7 @@ func everyFieldRoundTrips(t *testing.T, open func(testing.TB) engine.Store) {
 	roundTrip(t, s, "run", func(r *lanes.Run, v int64) { r.ID, r.Batch, r.Version = "r1", batchID, v },
 		func(tx engine.Tx, r lanes.Run) (int64, error) { return tx.PutRun(ctx, r) },
 		func(r engine.Reader, want lanes.Run) (lanes.Run, error) { return r.Run(ctx, want.ID) })
-	roundTrip(t, s, "hold", func(h *hold.Record, v int64) { h.ID, h.Batch, h.Version = "h1", batchID, v },
+	roundTrip(t, s, "hold", func(h *hold.Record, v int64) { h.ID, h.Batch, h.Version, h.Unproven = "h1", batchID, v, "" },
 		func(tx engine.Tx, h hold.Record) (int64, error) { return tx.PutHold(ctx, h) },
 		func(r engine.Reader, h hold.Record) (hold.Record, error) { return r.Hold(ctx, h.ID) })
 	mailRoundTrips(t, s)
