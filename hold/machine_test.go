@@ -353,3 +353,11 @@ func TestW11_DeadlineIsAnInstant(t *testing.T) {
 		t.Errorf("H11: a late ruling: %+v, %v", late, err)
 	}
 }
+
+func TestRefusedError(t *testing.T) {
+	t.Parallel()
+	_, err := opened().Acknowledge(now)
+	if err == nil || err.Error() != "ack hold H-1: it is open, delivery none" {
+		t.Errorf("%v", err)
+	}
+}
