@@ -82,6 +82,7 @@ func (r *runner) perform(ctx context.Context, q lanes.Request, c Command) (bool,
 	}
 	var done Done
 	var err error
+	r.asked = &q
 	switch c.Verb {
 	case "pause", "takeover", "unpause":
 		done, err = r.phaseCommand(ctx, c)
@@ -117,6 +118,9 @@ func (r *runner) answerOrWait(ctx context.Context, q lanes.Request, stop error) 
 // reply records the answer to a request. A refusal is an answer; anything else is the engine's fault and stays pending.
 func (r *runner) reply(ctx context.Context, q lanes.Request, done any, err error) error {
 	var no *Error
+	if q.Done {
+		return err // in the transaction of its effect
+	}
 	if errors.As(err, &no) {
 		q.Exit, done = no.Exit, no
 	} else if err != nil {
@@ -128,6 +132,25 @@ func (r *runner) reply(ctx context.Context, q lanes.Request, done any, err error
 	}
 	q.Done, q.Answer, q.DoneAt = true, string(body), r.Clock.Now()
 	return r.commit(ctx, func(tx Tx) error { return tx.PutRequest(ctx, q) })
+}
+
+// commitAnswer writes a command's effect and its answer in one transaction: after a crash it is answered, not refused for
+// having been carried out.
+func (r *runner) commitAnswer(ctx context.Context, done *Done, fn func(Tx) error) error {
+	q := *r.asked
+	err := r.commit(ctx, func(tx Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		body, err := json.Marshal(done)
+		if err != nil {
+			return err
+		}
+		q.Done, q.Answer, q.DoneAt = true, string(body), r.Clock.Now()
+		return tx.PutRequest(ctx, q)
+	})
+	r.asked.Done = err == nil
+	return err
 }
 
 // live reports whether a worker that no drive watches may be alive; the loop adopts it.
@@ -151,7 +174,7 @@ func (r *runner) phaseCommand(ctx context.Context, c Command) (Done, error) {
 	if c.Verb == "unpause" && r.alone {
 		return done, refuse(ExitBusy, codeEngineGone, "ferrox resume "+string(r.id), "the engine has ended meanwhile")
 	}
-	err := r.commit(ctx, func(tx Tx) error {
+	err := r.commitAnswer(ctx, &done, func(tx Tx) error {
 		b, err := tx.Batch(ctx, r.id)
 		if err != nil {
 			return err
@@ -199,7 +222,7 @@ func heldTasks(ctx context.Context, rd Reader, b lanes.BatchID) (held []lanes.Ta
 // retry revives a task. Its lane, branch, worktree and holds are kept; nothing lands by it.
 func (r *runner) retry(ctx context.Context, c Command) (Done, error) {
 	done := Done{Result: "pending", Batch: r.id, Task: c.Task, Text: string(c.Task) + " will be tried again"}
-	err := r.commit(ctx, func(tx Tx) error {
+	err := r.commitAnswer(ctx, &done, func(tx Tx) error {
 		u, err := r.commandUnit(ctx, tx, c, gates.PathRetry)
 		if err != nil {
 			return err
@@ -279,7 +302,7 @@ func (r *runner) sendHome(id lanes.TaskID, why string) {
 // skip gives a task up. Its commits stay on its branch.
 func (r *runner) skip(ctx context.Context, c Command) (Done, error) {
 	done := Done{Result: "skipped", Batch: r.id, Task: c.Task, Text: string(c.Task) + " is skipped; its lane is kept"}
-	err := r.commit(ctx, func(tx Tx) error {
+	err := r.commitAnswer(ctx, &done, func(tx Tx) error {
 		u, err := r.commandUnit(ctx, tx, c, gates.PathSkip)
 		if err != nil {
 			return err
@@ -301,7 +324,7 @@ func (r *runner) skip(ctx context.Context, c Command) (Done, error) {
 // runs only when no worker is alive.
 func (r *runner) abort(ctx context.Context, c Command) (Done, error) {
 	done := Done{Result: "aborted", Batch: r.id, Text: "every commit and worktree is kept"}
-	err := r.commit(ctx, func(tx Tx) error {
+	err := r.commitAnswer(ctx, &done, func(tx Tx) error {
 		b, err := tx.Batch(ctx, r.id)
 		if err != nil {
 			return err

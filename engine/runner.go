@@ -36,9 +36,10 @@ type runner struct {
 	opts RunOptions
 	set  settings.Settings
 
-	alone   bool       // a command without an engine: nobody drives the batch after it
-	merging sync.Mutex // one landing at a time
-	making  sync.Mutex // one worktree at a time: git's own locks fail instead of waiting
+	asked   *lanes.Request // the command that is being carried out
+	alone   bool           // a command without an engine: nobody drives the batch after it
+	merging sync.Mutex     // one landing at a time
+	making  sync.Mutex     // one worktree at a time: git's own locks fail instead of waiting
 
 	mu      sync.Mutex
 	drives  map[lanes.TaskID]*drive
