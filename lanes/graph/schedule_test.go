@@ -278,3 +278,25 @@ func TestSchedule_Property(t *testing.T) {
 		}
 	})
 }
+
+// TestSchedule_Seams: tasks that touch one of the hot seams wait for each other although their scopes do not overlap; a
+// task without a scope, or beside the seams, waits for nobody.
+func TestSchedule_Seams(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ tasks, lanes, want string }{
+		{"A~go.mod B~db/migrations/**", "", "start A@0, queued 1"},
+		{"A:held@1~go.mod B~db/migrations/**", "1:held=A", "queued 1"},
+		{"A:held@1~go.mod B~db/migrations/**", "1:parked=A", "start B@0"},
+		{"A:running@1~go.mod B~src C", "1:running=A", "start B@0 C@0"},
+	} {
+		s := situation(4, tc.tasks, tc.lanes)
+		s.Seams = []string{"go.mod", "db/migrations/**"}
+		if got := shown(graph.Schedule(s)); got != tc.want {
+			t.Errorf("%s | %s: %s, want %s", tc.tasks, tc.lanes, got, tc.want)
+		}
+		s.Seams = nil
+		if m := graph.Schedule(s); m.Queued != 0 {
+			t.Errorf("%s without seams: %s", tc.tasks, shown(m))
+		}
+	}
+}
