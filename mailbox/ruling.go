@@ -67,7 +67,8 @@ type Ruling struct {
 	LaneHead    lanes.Commit
 	NeedSigned  bool
 	Signed      bool
-	SignatureOK bool // meaningful when Signed
+	SignatureOK bool   // meaningful when Signed
+	Fault       string // why the signature does not hold; meaningful when it does not
 }
 
 // ParseVerdict reads a verdict word.
@@ -129,11 +130,14 @@ func (p Prior) same(r Ruling) bool {
 }
 
 func (r Ruling) signature() *Refusal {
+	next := "ferrox rule --reply-to " + r.ReplyTo + " --sign KEY"
 	switch {
+	case r.Signed && !r.SignatureOK && r.Fault != "":
+		return refuse(BadSignature, next, "the signature does not hold for this ruling: %s", r.Fault)
 	case r.Signed && !r.SignatureOK:
-		return refuse(BadSignature, "ferrox rule --reply-to "+r.ReplyTo+" --sign KEY", "the signature does not hold for this ruling")
+		return refuse(BadSignature, next, "the signature does not hold for this ruling")
 	case r.NeedSigned && !r.Signed:
-		return refuse(Unsigned, "ferrox rule --reply-to "+r.ReplyTo+" --sign KEY", "this batch accepts signed rulings only")
+		return refuse(Unsigned, next, "this batch accepts signed rulings only")
 	}
 	return nil
 }
