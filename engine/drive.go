@@ -100,6 +100,9 @@ func (r *runner) neverStarted(ctx context.Context, u unit) (bool, error) {
 // mayStart reports whether a run may be decided on.
 func (r *runner) mayStart(u unit) bool {
 	ready := u.task.State == lanes.TaskPending || u.task.State == lanes.TaskRunning
+	if open, _, _ := heldOpen(u.holds); open {
+		return false // let go by hand: the loop holds it again
+	}
 	running := u.batch.Phase == lanes.PhaseRunning && !u.batch.Pausing
 	return ready && running && r.halted() == "" && r.endingWhy(u.task.ID) == "" && !u.task.RetryAt.After(r.Clock.Now())
 }

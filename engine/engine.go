@@ -17,24 +17,25 @@ import (
 // Engine is one repository's ferrox, seen from one process. Commands that read or change state use it as it is; a
 // process that owns the repository runs a batch with it (Run).
 type Engine struct {
-	Store    Store
-	Git      Git
-	Workers  Workers
-	Planning Planning
-	ShipGate ShipGate
-	Watch    Watcher // in an engine; it hears the doorbell too
-	Clock    Clock
-	Lock     Lock           // who may run as the engine
-	Self     lanes.Identity // this process
-	Home     string         // absolute folder of ferrox's state: <git common dir>/ferrox
-	Root     string         // absolute top level of the main checkout
-	Exe      string         // absolute path of the program, first in the workers' PATH
-	Env      []string       // the caller's environment, which workers get scrubbed
-	User     string         // who to name in messages; proves nothing
-	NewID    func() string  // fresh sortable ids
-	Ring     func()         // wakes a live engine; never fails a command
-	Logger   *slog.Logger
-	OnEvent  func(lanes.Event) // called for every event of the batch that runs, after its commit
+	Store      Store
+	Git        Git
+	Workers    Workers
+	Planning   Planning
+	Signatures Signatures
+	ShipGate   ShipGate
+	Watch      Watcher // in an engine; it hears the doorbell too
+	Clock      Clock
+	Lock       Lock           // who may run as the engine
+	Self       lanes.Identity // this process
+	Home       string         // absolute folder of ferrox's state: <git common dir>/ferrox
+	Root       string         // absolute top level of the main checkout
+	Exe        string         // absolute path of the program, first in the workers' PATH
+	Env        []string       // the caller's environment, which workers get scrubbed
+	User       string         // who to name in messages; proves nothing
+	NewID      func() string  // fresh sortable ids
+	Ring       func()         // wakes a live engine; never fails a command
+	Logger     *slog.Logger
+	OnEvent    func(lanes.Event) // called for every event of the batch that runs, after its commit
 }
 
 // Lock is the kernel's file lock on the repository: one engine at a time, gone with its process.

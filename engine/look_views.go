@@ -86,6 +86,7 @@ type HoldView struct {
 	Ruling         *RulingView   `json:"ruling,omitempty"`
 	AcknowledgedAt string        `json:"acknowledged_at,omitempty"`
 	CancelReason   string        `json:"cancel_reason,omitempty"`
+	Unproven       string        `json:"unproven,omitempty"` // why a stored ruling does not count
 }
 
 // RulingView is the ruling that released a hold.
@@ -171,7 +172,7 @@ func viewHold(h hold.Record, now time.Time) HoldView {
 	v := HoldView{
 		ID: h.ID, State: h.State, Batch: h.Batch, Task: h.Task, Lane: h.Lane, Gate: h.Gate, Question: h.Question,
 		OpenedAt: stamp(h.OpenedAt), Deadline: stamp(h.Deadline), Expired: !h.ExpiredAt.IsZero() || h.ExpiredBy(now),
-		Delivery: h.Delivery, AcknowledgedAt: stamp(h.AcknowledgedAt), CancelReason: h.CancelReason,
+		Delivery: h.Delivery, AcknowledgedAt: stamp(h.AcknowledgedAt), CancelReason: h.CancelReason, Unproven: h.Unproven,
 	}
 	if h.ReservedFor != "" {
 		v.ReservedFor = &h.ReservedFor

@@ -131,6 +131,9 @@ func (r *runner) step(ctx context.Context) (*Outcome, time.Duration, error) {
 	if breached, err := r.breach(ctx, s); breached || err != nil {
 		return nil, 0, err
 	}
+	if held, err := r.rehold(ctx, s); held || err != nil {
+		return nil, 0, err
+	}
 	r.adopt(ctx, s)
 	switch {
 	case s.batch.Phase == lanes.PhasePaused:

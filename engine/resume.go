@@ -62,9 +62,10 @@ func (e *Engine) unpause(ctx context.Context, b lanes.Batch, busy *Error) (Outco
 
 // prepareResume checks that the batch can go on, and reports how today's settings differ from the frozen ones.
 func (o *owner) prepareResume(ctx context.Context, id lanes.BatchID, opts ResumeOptions) (b lanes.Batch, notes []string, err error) {
-	_, _, raw, settingsErr := o.LoadSettings()
-	if opts.Reload && settingsErr != nil {
-		return b, nil, settingsErr
+	set, _, raw, settingsErr := o.LoadSettings()
+	signers, signerNotes, signersErr := o.loadSigners(set)
+	if err := errors.Join(settingsErr, signersErr); opts.Reload && err != nil {
+		return b, nil, err
 	}
 	err = o.update(ctx, func(tx Tx) error {
 		if b, err = tx.Batch(ctx, id); err != nil {
@@ -88,11 +89,19 @@ func (o *owner) prepareResume(ctx context.Context, id lanes.BatchID, opts Resume
 		case changed:
 			notes = append(notes, SettingsFile+" differs from what is frozen with the batch; the frozen settings count (--reload takes the new ones)")
 		}
+		more, err := o.reloadSigners(ctx, tx, &b, signers, opts.Reload)
+		if err != nil {
+			return err
+		}
+		notes = append(notes, more...)
 		if b != before {
 			b.Version, err = tx.PutBatch(ctx, b)
 		}
 		return err
 	})
+	if opts.Reload {
+		notes = append(notes, signerNotes...)
+	}
 	return b, notes, err
 }
 

@@ -20,6 +20,11 @@ type RuleRequest struct {
 	Head      string // revision; "" when bound to none
 	DryRun    bool
 	RequestID string
+	// Sign makes an armored signature over a ruling's statement; nil when the ruling is not signed. It is called outside of
+	// any transaction: an agent may ask its owner first.
+	Sign func(ctx context.Context, statement []byte) (string, error)
+
+	nonce, signature string
 }
 
 // Ruled is the answer to a ruling.
@@ -39,6 +44,9 @@ func (e *Engine) Rule(ctx context.Context, q RuleRequest) (Ruled, error) {
 	}
 	head, err := e.rulingHead(ctx, q)
 	if err != nil {
+		return Ruled{}, err
+	}
+	if q, err = e.signRuling(ctx, q, head); err != nil {
 		return Ruled{}, err
 	}
 	engine, err := e.EngineState(ctx, "")
@@ -87,8 +95,13 @@ func (e *Engine) ruleTx(ctx context.Context, tx Tx, q RuleRequest, head lanes.Co
 	}
 	var b lanes.Batch
 	var t lanes.Task
+	m := e.message(h.Batch, h.Task, h.Lane, mailbox.TypeRuling, q.Role)
+	m.ReplyTo, m.Gate, m.Verdict, m.Text, m.Head, m.Nonce, m.Signature = string(h.ID), h.Gate, q.Verdict, q.Text, head, q.nonce, q.signature
 	if h.ID != "" {
 		if b, t, err = e.ruledUnit(ctx, tx, h, &facts); err != nil {
+			return Ruled{}, err
+		}
+		if err = e.verifyRuling(ctx, tx, b, &m, &facts); err != nil {
 			return Ruled{}, err
 		}
 	}
@@ -102,8 +115,6 @@ func (e *Engine) ruleTx(ctx context.Context, tx Tx, q RuleRequest, head lanes.Co
 	if repeated {
 		return Ruled{Result: "repeated", Hold: h.ID, Ruling: h.Ruling}, nil
 	}
-	m := e.message(h.Batch, h.Task, h.Lane, mailbox.TypeRuling, q.Role)
-	m.ReplyTo, m.Gate, m.Verdict, m.Text, m.Head = string(h.ID), h.Gate, q.Verdict, q.Text, head
 	alive, err := e.releaseTx(ctx, tx, h, t, m)
 	if err != nil {
 		return Ruled{}, err

@@ -98,6 +98,7 @@ func (o *owner) newRunner(ctx context.Context, id lanes.BatchID, opts RunOptions
 	if err != nil {
 		return nil, err
 	}
+	o.pinDemand(b)
 	if err := o.publishProgram(); err != nil {
 		return nil, err
 	}

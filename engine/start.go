@@ -83,6 +83,11 @@ func (o *owner) create(ctx context.Context, opts StartOptions) (lanes.Batch, []s
 	if err != nil {
 		return b, nil, err
 	}
+	signers, signerNotes, err := o.loadSigners(set)
+	if err != nil {
+		return b, nil, err
+	}
+	freezeSigners(&b, signers)
 	if err := o.branchInTheWay(ctx, b); err != nil {
 		return b, nil, err
 	}
@@ -97,6 +102,7 @@ func (o *owner) create(ctx context.Context, opts StartOptions) (lanes.Batch, []s
 	for _, w := range warnings {
 		notes = append(notes, w.String())
 	}
+	notes = append(notes, signerNotes...)
 	imported, note, err := o.importPackets(ctx, &b, chosen, set)
 	if err != nil {
 		return b, nil, err
@@ -140,9 +146,6 @@ func (o *owner) newBatch(ctx context.Context, opts StartOptions, set settings.Se
 	}
 	if len(raw) > 0 {
 		b.SettingsDigest = digest(raw)
-	}
-	if data, err := os.ReadFile(filepath.Join(o.Root, set.Authority.AllowedSigners)); err == nil {
-		b.SignersDigest = digest(data)
 	}
 	if err := o.nameBatch(ctx, &b); err != nil {
 		return b, err

@@ -107,11 +107,14 @@ func openHolds(f Facts) []lanes.Reason {
 			continue
 		}
 		clears, late := "supervisor", ""
+		if h.Unproven != "" {
+			late = ": " + h.Unproven
+		}
 		if h.ReservedFor != "" {
 			clears = string(h.ReservedFor)
 		}
 		if h.ExpiredBy(f.Now) {
-			late = ", and its deadline has passed"
+			late += ", and its deadline has passed"
 		}
 		about := "a question"
 		if h.Gate != "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"ferrox/engine"
 	"ferrox/engine/process"
+	"ferrox/engine/sshsig"
 	"ferrox/lanes/settings"
 	"ferrox/mailbox"
 )
@@ -67,7 +69,7 @@ func (a *app) cmdRule() *cobra.Command {
 	f.StringVar(&q.ReplyTo, "reply-to", "", "the hold, or an unambiguous start of its id")
 	f.StringVar(&verdict, "verdict", "", "approve, fix, reject or split")
 	f.StringVar(&q.Head, "head", "", "the ruling counts only while the lane stands at this commit")
-	f.StringVar(&sign, "sign", "", "sign with this SSH key")
+	f.StringVar(&sign, "sign", "", "sign with this SSH key: a private key file, or a public key file or SHA256: fingerprint of the ssh-agent's")
 	f.BoolVar(&q.DryRun, "dry-run", false, "say what would happen, change nothing")
 	t.flags(cmd)
 	cmd.RunE = a.with(func(cmd *cobra.Command, args []string, e *opened) (err error) {
@@ -84,7 +86,9 @@ func (a *app) cmdRule() *cobra.Command {
 			return usageError{err}
 		}
 		if sign != "" {
-			return usageError{errors.New("--sign: signing is not built in yet")}
+			q.Sign = func(ctx context.Context, statement []byte) (string, error) {
+				return sshsig.Sign(ctx, sign, a.getenv("SSH_AUTH_SOCK"), statement)
+			}
 		}
 		if q.Text, err = t.read(a); err != nil {
 			return err

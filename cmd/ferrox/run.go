@@ -21,6 +21,7 @@ import (
 	"ferrox/engine/gitcli"
 	"ferrox/engine/process"
 	"ferrox/engine/sqlite"
+	"ferrox/engine/sshsig"
 	"ferrox/engine/verbs"
 	"ferrox/engine/watch"
 	"ferrox/lanes"
@@ -150,7 +151,7 @@ func (a *app) wire(ctx context.Context, home, root string) (*opened, error) {
 	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	bell := filepath.Join(home, "bell")
 	e := &engine.Engine{
-		Store: store, Planning: verbs.Planning{Root: root}, ShipGate: a.shipGate(root), Workers: &process.Runner{Exe: exe}, Clock: engine.SystemClock(), Lock: lock, Self: self, Home: home, Root: root,
+		Store: engine.NewWall(store, sshsig.Verifier{}, engine.SystemClock()), Signatures: sshsig.Verifier{}, Planning: verbs.Planning{Root: root}, ShipGate: a.shipGate(root), Workers: &process.Runner{Exe: exe}, Clock: engine.SystemClock(), Lock: lock, Self: self, Home: home, Root: root,
 		Exe: exe, Env: a.env, User: userName(), NewID: engine.NewID, Ring: func() { _ = watch.Ring(bell) }, Logger: log,
 	}
 	return &opened{Engine: e, store: store}, nil
