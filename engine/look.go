@@ -42,11 +42,15 @@ func batchOf(ctx context.Context, r Reader, id lanes.BatchID) (lanes.Batch, erro
 func (e *Engine) Status(ctx context.Context, id lanes.BatchID) (StatusView, error) {
 	var v StatusView
 	var b lanes.Batch
+	var integrated bool
 	err := e.Store.View(ctx, func(r Reader) (err error) {
 		if b, err = batchOf(ctx, r, id); err != nil {
 			return err
 		}
-		v, err = e.statusOf(ctx, r, b)
+		if v, err = e.statusOf(ctx, r, b); err != nil {
+			return err
+		}
+		integrated, err = isIntegrated(ctx, r, b.ID)
 		return err
 	})
 	if err != nil {
@@ -55,8 +59,19 @@ func (e *Engine) Status(ctx context.Context, id lanes.BatchID) (StatusView, erro
 	if v.Engine, err = e.EngineState(ctx, b.ID); err != nil {
 		return v, err
 	}
-	v.Next = whatNext(v)
+	v.Next = whatNext(v, integrated)
 	return v, nil
+}
+
+// isIntegrated says whether a branch has everything that landed. Whatever a batch does after that is a handful of events.
+func isIntegrated(ctx context.Context, r Reader, b lanes.BatchID) (bool, error) {
+	events, err := r.Events(ctx, EventFilter{Batch: b, Limit: 50})
+	for _, ev := range slices.Backward(events) {
+		if ev.Name == "integrated" || ev.Name == "landed" {
+			return ev.Name == "integrated", err
+		}
+	}
+	return false, err
 }
 
 func (e *Engine) statusOf(ctx context.Context, r Reader, b lanes.Batch) (StatusView, error) {
@@ -216,7 +231,7 @@ func (e *Engine) Log(ctx context.Context, f EventFilter) ([]EventView, error) {
 }
 
 // whatNext says what happens next, or what to type.
-func whatNext(v StatusView) []string {
+func whatNext(v StatusView, integrated bool) []string {
 	next := []string{}
 	for _, t := range v.Tasks {
 		if len(t.Citations) > 0 {
@@ -239,6 +254,8 @@ func whatNext(v StatusView) []string {
 		next = append(next, "ferrox resume "+string(v.Batch)+" (the engine is alive and waits)")
 	case v.Phase == lanes.PhaseFailed:
 		next = append(next, "ferrox retry TASK, then ferrox resume "+string(v.Batch))
+	case v.Phase == lanes.PhaseCompleted && integrated:
+		next = append(next, "ferrox clean "+string(v.Batch))
 	case v.Phase == lanes.PhaseCompleted && v.IntegrationHead != v.Base:
 		next = append(next, "ferrox integrate "+string(v.Batch)+" --into BRANCH")
 	}

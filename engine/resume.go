@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"ferrox/lanes"
@@ -25,7 +26,7 @@ const codeEngineGone = "engine-gone"
 func (e *Engine) Resume(ctx context.Context, opts ResumeOptions, run RunOptions, started func(lanes.Batch, []string)) (Outcome, error) {
 	b, err := e.BatchOf(ctx, opts.Batch)
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, e.orLost(ctx, opts.Batch, err)
 	}
 	o, err := e.own(ctx, b.ID)
 	var busy *Error
@@ -45,6 +46,29 @@ func (e *Engine) Resume(ctx context.Context, opts ResumeOptions, run RunOptions,
 	}
 	started(b, append(notes, o.differenceNotes(ctx)...))
 	return o.run(ctx, b.ID, run)
+}
+
+// orLost says more of a batch that the database does not have, when git has branches of it: the database was lost, or copied
+// without its side file, and whoever reads "there is no batch" must not believe that there never was one.
+func (e *Engine) orLost(ctx context.Context, id lanes.BatchID, err error) error {
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Code != "not-found" {
+		return err
+	}
+	there, gitErr := e.Git.BranchesUnder(ctx, "ferrox")
+	if gitErr != nil {
+		return err
+	}
+	prefix := "ferrox/"
+	if id != "" {
+		prefix += string(id) + "/"
+	}
+	for _, name := range sortedKeys(there) {
+		if strings.HasPrefix(name, prefix) {
+			return refuse(ExitNotFound, "not-found", "ferrox doctor", "%s, but git has %s: the database was lost, or is an older copy", refused.Message, name)
+		}
+	}
+	return err
 }
 
 // unpause tells the live engine to go on, if it is this batch's.
