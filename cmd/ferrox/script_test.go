@@ -22,6 +22,8 @@ var binary string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	// A race build stays for a second after its last line, and the program is started a thousand times.
+	os.Setenv("GORACE", "atexit_sleep_ms=0 halt_on_error=1")
 	dir, err := os.MkdirTemp("", "ferrox-bin-")
 	if err != nil {
 		panic(err)
@@ -70,6 +72,7 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("NO_COLOR", "1")
+	env.Setenv("GORACE", os.Getenv("GORACE"))
 	return nil
 }
 
