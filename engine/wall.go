@@ -183,11 +183,21 @@ func (w *Wall) counted(ctx context.Context, r Reader, d demand, h hold.Record) (
 	if err != nil || why == "" {
 		return h, err
 	}
+	if landed, err := landedUnit(ctx, r, h); landed || err != nil {
+		return h, err
+	}
 	h.State, h.Delivery, h.DeliveryRun, h.AcknowledgedAt = hold.Open, hold.DeliveryNone, "", time.Time{}
 	h.Ruling, h.RulingVerdict, h.RulingText, h.RulingRole, h.RulingBy, h.RulingHead = "", "", "", "", "", ""
 	h.RulingSigned, h.RuledAt, h.CancelledAt, h.CancelReason = false, time.Time{}, time.Time{}, ""
 	h.Unproven = why
 	return h, nil
+}
+
+// landedUnit reports whether a hold's task has landed. Its rulings were proven then; a reload of the settings or the signers
+// since does not open again what nobody could rule on any more.
+func landedUnit(ctx context.Context, r Reader, h hold.Record) (bool, error) {
+	t, err := r.Task(ctx, h.Batch, h.Task)
+	return err == nil && t.State == lanes.TaskSucceeded && t.Merge != "", err
 }
 
 // unproven says why the end of a hold does not count; "" when it does.

@@ -240,6 +240,30 @@ func TestWall(t *testing.T) {
 	}
 }
 
+// TestWall_Landed: a task that landed by a ruling that was good then is not held again by a reload, one that did not is.
+func TestWall_Landed(t *testing.T) {
+	t.Parallel()
+	keys, signers := wallKeyFiles(t)
+	for name, tc := range map[string]struct {
+		task lanes.Task
+		want hold.State
+	}{
+		"landed":           {lanes.Task{State: lanes.TaskSucceeded, Merge: "c0ffee"}, hold.Released},
+		"marked as landed": {lanes.Task{State: lanes.TaskSucceeded}, hold.Open},
+		"stalled":          {lanes.Task{State: lanes.TaskStalled, Merge: "c0ffee"}, hold.Open},
+		"failed":           {lanes.Task{State: lanes.TaskFailed}, hold.Open},
+		"going on":         {lanes.Task{State: lanes.TaskRunning}, hold.Open},
+	} {
+		f := genuine(t, keys, signers)
+		f.sign(t, "mallory") // whom the signers of today do not know
+		f.hold.Delivery = hold.DeliveryAcknowledged
+		f.task.State, f.task.Merge = tc.task.State, tc.task.Merge
+		if h, _ := f.read(t); h.State != tc.want {
+			t.Errorf("%s: the hold reads as %s, want %s", name, h.State, tc.want)
+		}
+	}
+}
+
 // TestWall_Replayed: a nonce counts once. The store refuses the second, and where its index was dropped the wall does.
 func TestWall_Replayed(t *testing.T) {
 	t.Parallel()
