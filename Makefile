@@ -16,9 +16,10 @@ build: ## bin/ferrox
 	@scripts/need
 	go build -trimpath -o bin/ferrox ./cmd/ferrox
 
+# Most of the tests wait for processes rather than for a core, so more of them run at once than there are cores.
 test: ## all tests, with the race detector
 	@scripts/need
-	go test -race -timeout 10m ./...
+	go test -race -parallel 4 -timeout 20m ./...
 
 # The cheap checks first: a wrong space is known in a second, a vulnerability in half a minute.
 lint: ## formatting, vet, staticcheck, known vulnerabilities
