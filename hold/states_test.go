@@ -151,8 +151,12 @@ func TestStatesPage_NothingIsMissing(t *testing.T) {
 		}
 	}
 	for _, from := range []struct{ file, typeName string }{
-		{"../lanes/states.go", "TaskState"}, {"../lanes/states.go", "LaneState"}, {"../lanes/machine.go", "Input"},
-		{"record.go", "State"}, {"record.go", "Delivery"}, {"machine.go", "Input"},
+		{"../lanes/states.go", "TaskState"},
+		{"../lanes/states.go", "LaneState"},
+		{"../lanes/machine.go", "Input"},
+		{"record.go", "State"},
+		{"record.go", "Delivery"},
+		{"machine.go", "Input"},
 	} {
 		for _, c := range constants(t, from.file, from.typeName) {
 			if !inTables[c.value] || c.means == "" {

@@ -267,8 +267,13 @@ func (a *app) cmdPaths() *cobra.Command {
 			}
 			return a.show(v, func(w io.Writer) {
 				table(w, nil, [][]string{
-					{"repository", v.Repository}, {"state", v.State}, {"database", v.Database}, {"settings", v.Settings},
-					{"lanes", v.Lanes}, {"refused claims", v.Refused}, {"engine log", v.EngineLog},
+					{"repository", v.Repository},
+					{"state", v.State},
+					{"database", v.Database},
+					{"settings", v.Settings},
+					{"lanes", v.Lanes},
+					{"refused claims", v.Refused},
+					{"engine log", v.EngineLog},
 				})
 			})
 		}),
