@@ -43,8 +43,7 @@ func (r *runner) land(ctx context.Context, path gates.Path, u unit) (verdict, er
 func (r *runner) tryLand(ctx context.Context, path gates.Path, u unit) (verdict, error) {
 	f, tree := r.facts(ctx, path, u)
 	v := verdict{tree: tree}
-	permit, reasons := gates.Complete(f)
-	if len(reasons) > 0 {
+	if _, reasons := gates.Complete(f); len(reasons) > 0 {
 		v.reasons = reasons
 		return v, nil
 	}
@@ -68,7 +67,8 @@ func (r *runner) tryLand(ctx context.Context, path gates.Path, u unit) (verdict,
 		}
 		f, v.output = again, output
 	}
-	if permit, reasons = gates.Complete(f); len(reasons) > 0 {
+	permit, reasons := gates.Complete(f)
+	if len(reasons) > 0 {
 		v.reasons, v.conflicts = reasons, f.Conflicts
 		return v, nil
 	}
