@@ -56,7 +56,6 @@ func (a *app) mayRun(ctx context.Context, e *opened) error {
 	return &engine.Error{Exit: engine.ExitRefused, Code: string(mailbox.InvalidRole), Message: "a worker may not run or resume a batch", Next: "end, and let ferrox go on"}
 }
 
-
 // recordSupervisor makes this process one whose descendants act as supervisor.
 func (a *app) recordSupervisor(ctx context.Context, e *opened) error {
 	self, err := process.Self()
