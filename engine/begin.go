@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"ferrox/engine/crash"
 	"ferrox/gates"
 	"ferrox/hold"
 	"ferrox/lanes"
@@ -160,6 +161,7 @@ func (r *runner) setUp(ctx context.Context, u unit) error {
 	if err := os.MkdirAll(filepath.Dir(mark), 0o700); err != nil {
 		return err
 	}
+	defer crash.Around("lane ready")()
 	return os.WriteFile(mark, nil, 0o600)
 }
 
@@ -253,6 +255,7 @@ func (r *runner) ensureStatus(u unit) error {
 		return fmt.Errorf("read the packet in lane %d: %w", u.lane.Number, err)
 	}
 	p, _ := packet.Parse(packet.Files{Dir: u.task.Path, Prompt: prompt, HasPrompt: true})
+	defer crash.Around("write status")()
 	return os.WriteFile(file, packet.NewStatus(p), 0o644)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrox/engine/crash"
 	"ferrox/gates"
 	"ferrox/gates/epoch"
 	"ferrox/gates/halting"
@@ -223,7 +224,10 @@ func (r *runner) fileBacklog(ctx context.Context, key string) error {
 	if err := json.Unmarshal([]byte(e.Payload), &intent); err != nil {
 		return err
 	}
-	if err := r.Planning.FileBacklog(ctx, intent.Path, intent.Rows); err != nil {
+	after := crash.Around("file backlog")
+	err = r.Planning.FileBacklog(ctx, intent.Path, intent.Rows)
+	after()
+	if err != nil {
 		return fmt.Errorf("file what was left out: %w", err)
 	}
 	return r.commit(ctx, func(tx Tx) error {

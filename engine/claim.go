@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ferrox/engine/crash"
 	"ferrox/lanes/packet"
 )
 
@@ -58,6 +59,7 @@ func setAside(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("set the claim aside: %w", err)
 	}
+	defer crash.Around("set aside")()
 	err := os.Rename(from, to)
 	if errors.Is(err, syscall.EXDEV) {
 		err = moveAcross(from, to)

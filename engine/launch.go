@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrox/engine/crash"
 	"ferrox/hold"
 	"ferrox/lanes"
 )
@@ -49,7 +50,10 @@ func (r *runner) spawn(ctx context.Context, u unit) (lanes.Identity, error) {
 	if err := os.MkdirAll(u.run.Dir, 0o700); err != nil {
 		return lanes.Identity{}, fmt.Errorf("make the folder of run %s: %w", u.run.ID, err)
 	}
-	if err := os.WriteFile(prompt, text, 0o600); err != nil {
+	after := crash.Around("write prompt")
+	err = os.WriteFile(prompt, text, 0o600)
+	after()
+	if err != nil {
 		return lanes.Identity{}, fmt.Errorf("write the prompt of run %s: %w", u.run.ID, err)
 	}
 	id, err := r.Workers.Start(ctx, WorkerSpec{

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 )
 
 // clean shows a text on one line. Control characters, and what could turn the direction of a line, are escaped: names and
@@ -35,6 +36,7 @@ func clean(s string) string {
 
 // show prints a value: as one JSON value with --json, else as text.
 func (a *app) show(v any, text func(io.Writer)) error {
+	crash.Point("print")
 	if !a.json {
 		text(a.stdout)
 		return nil

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 )
 
 // killGrace is how long git may take to drop its lock files after it was told to end.
@@ -54,7 +56,9 @@ func (r *Repo) exit(ctx context.Context, c call) ([]byte, int, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := r.command(bounded, c)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	after := around(c.args)
 	err := cmd.Run()
+	after()
 	if bounded.Err() != nil && err != nil {
 		endGroup(cmd)
 	}
@@ -79,6 +83,21 @@ func cause(parent, bounded context.Context, err error, stderr string, limit time
 		return typed
 	}
 	return err
+}
+
+// changing are the commands of git that leave something behind.
+var changing = []string{"update-ref", "worktree", "commit-tree", "merge-tree", "merge", "reset", "unpack-objects", "write-tree", "update-index"}
+
+// around names a command that leaves something behind for the crash points.
+func around(args []string) (after func()) {
+	if len(args) < 2 || !slices.Contains(changing, args[0]) || args[1] == "list" {
+		return func() {}
+	}
+	name := "git " + args[0]
+	if args[0] == "worktree" {
+		name += " " + args[1]
+	}
+	return crash.Around(name)
 }
 
 func (r *Repo) command(ctx context.Context, c call) *exec.Cmd {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -68,7 +69,9 @@ func (r *Runner) start(ctx context.Context, s engine.WorkerSpec) (lanes.Identity
 		return lanes.Identity{}, err
 	}
 	defer ours.Close()
+	after := crash.Around("spawn")
 	cmd, err := r.launch(s.Dir, name, theirs)
+	after()
 	theirs.Close()
 	if err != nil {
 		return lanes.Identity{}, err
@@ -137,7 +140,7 @@ func (r *Runner) bury(cmd *exec.Cmd) {
 // shimEnv is what a shim needs for itself. The worker's environment is in the spec and never passes through here.
 func shimEnv() []string {
 	env := []string{readyEnv + "=3"}
-	for _, name := range []string{"PATH", "HOME", "USER", "TMPDIR", "TZ", "LANG", "XDG_CONFIG_HOME", "GOCOVERDIR", "GORACE"} {
+	for _, name := range []string{"PATH", "HOME", "USER", "TMPDIR", "TZ", "LANG", "XDG_CONFIG_HOME", "GOCOVERDIR", "GORACE", crash.At, crash.Log} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}

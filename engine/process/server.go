@@ -12,6 +12,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"ferrox/engine/crash"
 )
 
 const (
@@ -96,6 +98,7 @@ func (s *server) serve(conn *net.UnixConn) {
 		return
 	}
 	answer, _ := s.desk.answer(s.handling, line)
+	crash.Point("socket answer")
 	b, err := json.Marshal(answer)
 	if err != nil {
 		return

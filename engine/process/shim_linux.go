@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -92,6 +93,7 @@ func prepare(file string) (*shim, error) {
 	if s.lock, err = lockLane(s.spec.LaneLock); err != nil {
 		return nil, err
 	}
+	defer crash.Around("record shim")()
 	if err := s.record(lanes.Identity{}); err != nil {
 		return nil, errors.Join(err, s.lock.Close())
 	}
@@ -167,6 +169,7 @@ const (
 
 // leave writes the exit record.
 func (s *shim) leave(exit engine.WorkerExit) error {
+	defer crash.Around("exit record")()
 	name := filepath.Join(s.spec.Dir, exitFile)
 	end := time.Now().Add(leaveTime)
 	for {
@@ -212,7 +215,9 @@ func (s *shim) runCommand(ctx context.Context, out *collector) engine.WorkerExit
 	if len(s.told) > 0 || ctx.Err() != nil {
 		return engine.WorkerExit{Code: -1, Terminated: true}
 	}
+	after := crash.Around("start worker")
 	cmd, err := startCommand(s.spec, out.writer)
+	after()
 	out.release()
 	if err != nil {
 		return failedStart(err)

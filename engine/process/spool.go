@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 )
 
 // The names of files in a spool folder: a request, and its answer under the same stem. Stems sort by age.
@@ -57,9 +58,11 @@ func serveFile(ctx context.Context, stem string, d *desk, keepFailed bool) error
 	if err != nil {
 		return fmt.Errorf("answer spooled request: %w", err)
 	}
+	crash.Point("spool answer before")
 	if err := replaceFile(stem+answerSuffix, b, false); err != nil {
 		return fmt.Errorf("answer spooled request: %w", err)
 	}
+	crash.Point("spool answer after")
 	return os.Remove(stem + requestSuffix)
 }
 

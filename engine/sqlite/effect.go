@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"ferrox/engine"
@@ -44,6 +45,7 @@ func (t *tx) SettleEffect(ctx context.Context, key string, state lanes.EffectSta
 	if err := t.usable(ctx, attempt); err != nil {
 		return err
 	}
+	t.writes = append(t.writes, "settled "+kindOf(key))
 	n, err := t.session.exec(settleEffect, state, outcome, micros(at), key, lanes.EffectPending)
 	if err != nil {
 		return t.fail(explain(attempt, err))
@@ -59,4 +61,10 @@ func (t *tx) SettleEffect(ctx context.Context, key string, state lanes.EffectSta
 		return fmt.Errorf("%s as %s: %w: it is settled as %s; decide anew", attempt, state, engine.ErrConflict, was.State)
 	}
 	return nil
+}
+
+// kindOf is the first part of an effect's key.
+func kindOf(key string) string {
+	kind, _, _ := strings.Cut(key, "/")
+	return kind
 }

@@ -38,6 +38,7 @@ func (r *reader) Events(ctx context.Context, f engine.EventFilter) ([]lanes.Even
 }
 
 func (t *tx) AppendEvent(ctx context.Context, e lanes.Event) (int64, error) {
+	t.events = append(t.events, e.Name)
 	seq, _, err := t.returned(ctx, "write event "+e.Name, appendEvent(), events.fields(&e)[1:]...)
 	return seq, err
 }

@@ -65,6 +65,7 @@ func (t *tx) EndLease(ctx context.Context, fence int64, at time.Time, reason str
 	if len(last) == 0 || last[0].Fence != fence {
 		return fmt.Errorf("%s: %w: another engine took it; stop writing", attempt, engine.ErrConflict)
 	}
+	t.writes = append(t.writes, "lease end")
 	if _, err := t.session.exec(endLease, micros(at), reason, fence); err != nil {
 		return t.fail(explain(attempt, err))
 	}

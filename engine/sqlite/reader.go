@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"ferrox/engine"
 )
@@ -40,6 +42,18 @@ func (r *reader) fail(err error) error {
 }
 
 // tx writes inside one transaction. It is used by one goroutine.
-type tx struct{ reader }
+type tx struct {
+	reader
+	events []string // names of the events that it writes
+	writes []string // what else it writes
+}
+
+// wrote names the transaction for the crash points: after its events, or, without any, after the records it writes.
+func (t *tx) wrote() string {
+	if len(t.events) > 0 {
+		return strings.Join(t.events, "+")
+	}
+	return strings.Join(slices.Compact(t.writes), "+")
+}
 
 var _ engine.Tx = (*tx)(nil)

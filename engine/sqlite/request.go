@@ -34,6 +34,7 @@ var putRequest = sync.OnceValue(func() string {
 // PutRequest refuses a second request of the same id that is not done with ErrConflict too: the first one is waiting.
 func (t *tx) PutRequest(ctx context.Context, r lanes.Request) error {
 	attempt := "write request " + r.ID
+	t.writes = append(t.writes, "request")
 	_, found, err := t.returned(ctx, attempt, putRequest(), requests.fields(&r)...)
 	if err != nil {
 		return err

@@ -129,6 +129,7 @@ func put[R any](ctx context.Context, t *tx, tab *table[R], record *R, version *i
 	if err := t.usable(ctx, attempt); err != nil {
 		return 0, err
 	}
+	t.writes = append(t.writes, tab.kind)
 	expected := *version
 	*version++
 
@@ -161,6 +162,7 @@ func add[R any](ctx context.Context, t *tx, tab *table[R], record *R, id string)
 	if err := t.usable(ctx, attempt); err != nil {
 		return err
 	}
+	t.writes = append(t.writes, tab.kind)
 	n, err := t.session.exec(tab.texts().inserts, tab.fields(record)...)
 	if err != nil {
 		return t.fail(explain(attempt, err))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/migrations"
 )
 
@@ -55,7 +56,7 @@ func (s *Store) transact(ctx context.Context, c *session, attempt string, fn fun
 	if err := s.sameSchema(c); err != nil {
 		return fmt.Errorf("%s: %w", attempt, err)
 	}
-	t := &tx{reader{session: c}}
+	t := &tx{reader: reader{session: c}}
 	err := fn(t)
 	t.done = true
 	switch {
@@ -66,9 +67,11 @@ func (s *Store) transact(ctx context.Context, c *session, attempt string, fn fun
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", attempt, ctx.Err())
 	}
+	after := crash.Around("commit " + t.wrote())
 	if _, err := c.exec("COMMIT"); err != nil {
 		return explain(attempt, err)
 	}
+	after()
 	s.cutLog(c)
 	return nil
 }
