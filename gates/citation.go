@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,12 +16,12 @@ type CitationFlag struct {
 const RulingTrailer = "Ferrox-Ruling"
 
 var (
-	trailerLine = regexp.MustCompile(`(?i)^\s*(?:ferrox|taskplane)-ruling:\s*(.*?)\s*$`)
-	speaks      = regexp.MustCompile(`(?i)\b(?:rulings?|ruled)\b`)
-	independent = regexp.MustCompile(`(?i)\bruling-independent\b`)
-	token       = regexp.MustCompile(`\b(?:R-?\d{3,}|FIX|ACCEPT|REJECT|APPROVE)\b`)
-	affirms     = regexp.MustCompile(`(?i)\b(?:per|appl(?:y|ies|ied)|implement(?:s|ed)?|follow(?:s|ed|ing)?|honou?r(?:s|ed)?)\b.*\brulings?\b|\brulings?\s+(?:applied|received|says)\b|\bas ruled\b`)
-	keepsBooks  = regexp.MustCompile(`(?i)\b(?:pending|awaiting|requesting|needs?|hold|until|before|without|no)\b.*\brulings?\b`)
+	trailerLine = pattern(`(?i)^\s*(?:ferrox|taskplane)-ruling:\s*(.*?)\s*$`)
+	speaks      = pattern(`(?i)\b(?:rulings?|ruled)\b`)
+	independent = pattern(`(?i)\bruling-independent\b`)
+	token       = pattern(`\b(?:R-?\d{3,}|FIX|ACCEPT|REJECT|APPROVE)\b`)
+	affirms     = pattern(`(?i)\b(?:per|appl(?:y|ies|ied)|implement(?:s|ed)?|follow(?:s|ed|ing)?|honou?r(?:s|ed)?)\b.*\brulings?\b|\brulings?\s+(?:applied|received|says)\b|\bas ruled\b`)
+	keepsBooks  = pattern(`(?i)\b(?:pending|awaiting|requesting|needs?|hold|until|before|without|no)\b.*\brulings?\b`)
 )
 
 // Citations looks at one commit message. own and others list the ids of the rulings that were given on this task, and on
@@ -30,7 +29,7 @@ var (
 func Citations(message string, own, others []string) []CitationFlag {
 	var flags []CitationFlag
 	for line := range strings.Lines(message) {
-		if m := trailerLine.FindStringSubmatch(line); m != nil {
+		if m := trailerLine().FindStringSubmatch(line); m != nil {
 			flags = append(flags, trailerFlags(m[1], own, others)...)
 			continue
 		}
@@ -58,9 +57,9 @@ func trailerFlags(list string, own, others []string) []CitationFlag {
 // claims reports whether a line of prose says that a ruling was followed. Lines that keep books of one to come do not,
 // unless they carry a verdict.
 func claims(line string) bool {
-	line = independent.ReplaceAllString(line, "")
-	if !speaks.MatchString(line) {
+	line = independent().ReplaceAllString(line, "")
+	if !speaks().MatchString(line) {
 		return false
 	}
-	return token.MatchString(line) || affirms.MatchString(line) && !keepsBooks.MatchString(line)
+	return token().MatchString(line) || affirms().MatchString(line) && !keepsBooks().MatchString(line)
 }

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -113,13 +112,13 @@ func (g forgeCall) gitlab() {
 }
 
 // writesOnForge matches the addresses of requests that merge, move refs or release, on GitHub, GitLab and Gitea.
-var writesOnForge = regexp.MustCompile(`(?i)(/pulls/[^/]+/merge|/merge_requests/[^/]+/(merge|approve_and_merge)|/merges|/merge-upstream|/git/refs|/branches/[^/]+/(rename|merge)|/contents/|/repository/(files|commits|branches|tags)|/releases)`)
+var writesOnForge = pattern(`(?i)(/pulls/[^/]+/merge|/merge_requests/[^/]+/(merge|approve_and_merge)|/merges|/merge-upstream|/git/refs|/branches/[^/]+/(rename|merge)|/contents/|/repository/(files|commits|branches|tags)|/releases)`)
 
 // writesByQuery matches the GraphQL mutations that do the same.
-var writesByQuery = regexp.MustCompile(`(?i)\b(merge(PullRequest|Branch)|enablePullRequestAutoMerge|enqueuePullRequest|(update|create|delete)Refs?|createCommitOnBranch|mergeRequestAccept|commitCreate|branch(Create|Delete)|tag(Create|Delete)|release(Create|Update))\b`)
+var writesByQuery = pattern(`(?i)\b(merge(PullRequest|Branch)|enablePullRequestAutoMerge|enqueuePullRequest|(update|create|delete)Refs?|createCommitOnBranch|mergeRequestAccept|commitCreate|branch(Create|Delete)|tag(Create|Delete)|release(Create|Update))\b`)
 
 // topicRef matches what a request says when it is about a ref that is spelled out.
-var topicRef = regexp.MustCompile(`(?:^|[/="' ])refs/heads/([^\s"'&,}]+)|git/refs/heads/([^\s"'?]+)|^branch=(.+)$`)
+var topicRef = pattern(`(?:^|[/="' ])refs/heads/([^\s"'&,}]+)|git/refs/heads/([^\s"'?]+)|^branch=(.+)$`)
 
 // api looks at a request that a forge's program makes. Fields turn the method into POST unless one is given.
 func (g forgeCall) api(endpoint string) {
@@ -151,7 +150,7 @@ func (g forgeCall) request(method, endpoint string, fields []string, input bool)
 	body := strings.Join(fields, "\n")
 	if strings.HasSuffix(strings.TrimRight(endpoint, "/"), "graphql") || strings.Contains(endpoint, "/graphql?") {
 		switch {
-		case writesByQuery.MatchString(body):
+		case writesByQuery().MatchString(body):
 			g.finds(KindMerge, "asks the forge to merge or to move a ref")
 		case input || hasHole(body) || strings.Contains(body, "query=@"):
 			g.unreadable(g.shown, "the query cannot be read from the line")
@@ -168,7 +167,7 @@ func (g forgeCall) request(method, endpoint string, fields []string, input bool)
 	// An unknown part that more follows after is the owner, the repository or a number. A leading slash lets short
 	// addresses, "merges", match as well.
 	endpoint = strings.ReplaceAll(endpoint, hole, "x")
-	if writesOnForge.MatchString("/"+endpoint) && !g.topicOnly(append(fields, endpoint)) {
+	if writesOnForge().MatchString("/"+endpoint) && !g.topicOnly(append(fields, endpoint)) {
 		g.finds(KindMerge, "asks the forge to merge, to move a ref or to release")
 	}
 }
@@ -177,7 +176,7 @@ func (g forgeCall) request(method, endpoint string, fields []string, input bool)
 func (g forgeCall) topicOnly(texts []string) bool {
 	named := false
 	for _, t := range texts {
-		for _, m := range topicRef.FindAllStringSubmatch(t, -1) {
+		for _, m := range topicRef().FindAllStringSubmatch(t, -1) {
 			named = true
 			for _, d := range g.st.dirs {
 				if branch := m[1] + m[2] + m[3]; g.policy(g.at(d)).Protects(branch) {

@@ -1,26 +1,25 @@
 package packet
 
 import (
-	"regexp"
 	"strings"
 
 	"ferrox/lanes"
 )
 
 // idToken is an id that can be told from a word, with or without an area.
-var idToken = regexp.MustCompile(`^(?:[^\s/]+/)?[\p{L}][\p{L}\p{N}_.]*(?:-[\p{L}\p{N}_.]+)*-\p{Nd}+$`)
+var idToken = pattern(`^(?:[^\s/]+/)?[\p{L}][\p{L}\p{N}_.]*(?:-[\p{L}\p{N}_.]+)*-\p{Nd}+$`)
 
 // idInText finds ids of the usual form in a sentence.
-var idInText = regexp.MustCompile(`(?:[\p{L}\p{N}_-]+/)?\b[\p{Lu}][\p{Lu}\p{N}_]*-\p{Nd}+\b`)
+var idInText = pattern(`(?:[\p{L}\p{N}_-]+/)?\b[\p{Lu}][\p{Lu}\p{N}_]*-\p{Nd}+\b`)
 
 // label stands before the ids of an entry.
-var label = regexp.MustCompile(`(?i)^(?:\[[ x]\]\s*)?[*_]*(requires|tasks?|depends on|dependency|dependencies)[*_]*\s*:[*_]*\s*`)
+var label = pattern(`(?i)^(?:\[[ x]\]\s*)?[*_]*(requires|tasks?|depends on|dependency|dependencies)[*_]*\s*:[*_]*\s*`)
 
 // link is a Markdown link, of which the text counts.
-var link = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`)
+var link = pattern(`\[([^\]]+)\]\([^)]*\)`)
 
 // joined stands between two ids of one entry.
-var joined = regexp.MustCompile(`^\s*(?:,\s*and\s|,|;|&|\+|/\s|\band\s)\s*`)
+var joined = pattern(`^\s*(?:,\s*and\s|,|;|&|\+|/\s|\band\s)\s*`)
 
 // dependencies collects what the section says while it is read line by line.
 type dependencies struct {
@@ -78,8 +77,8 @@ func (d *dependencies) read(l line) {
 	if !listed {
 		item = strings.TrimSpace(l.text)
 	}
-	item = link.ReplaceAllString(item, "$1")
-	rest := label.ReplaceAllString(item, "")
+	item = link().ReplaceAllString(item, "$1")
+	rest := label().ReplaceAllString(item, "")
 	labelled := rest != item
 
 	switch {
@@ -116,7 +115,7 @@ func (d *dependencies) noneAt(number int, listed bool) {
 
 // warnAfterNone speaks of ids below a paragraph that begins with None: they are cross references.
 func (d *dependencies) warnAfterNone(l line, text string) {
-	if idInText.MatchString(text) {
+	if idInText().MatchString(text) {
 		d.problems = append(d.problems, warning(CodeDependencyNone, d.file, l.number,
 			"reading the dependencies: the section begins with None, so the ids of this line are not waited for; remove None if they should be"))
 	}
@@ -125,13 +124,13 @@ func (d *dependencies) warnAfterNone(l line, text string) {
 // entry reads the ids of one entry: those that commas or "and" join, up to a remark. A sentence around ids is reported.
 func (d *dependencies) entry(text string, number int) {
 	id, rest := firstID(text)
-	if strings.Contains(id, " ") && idInText.MatchString(id) {
+	if strings.Contains(id, " ") && idInText().MatchString(id) {
 		d.readProse(line{number: number, text: text})
 		return
 	}
 	d.add(id, number)
 	for {
-		at := joined.FindString(rest)
+		at := joined().FindString(rest)
 		if at == "" {
 			return
 		}
@@ -146,13 +145,13 @@ func (d *dependencies) entry(text string, number int) {
 
 // sameKind reports whether what follows a comma is an id like the one before it, and not the start of a remark.
 func sameKind(id, next string) bool {
-	if next == "" || idToken.MatchString(next) {
+	if next == "" || idToken().MatchString(next) {
 		return next != ""
 	}
 	if strings.Contains(next, " ") {
 		return strings.Contains(id, " ")
 	}
-	return !idToken.MatchString(id) || strings.ContainsAny(next, "0123456789")
+	return !idToken().MatchString(id) || strings.ContainsAny(next, "0123456789")
 }
 
 // firstID returns the id that an entry begins with and what follows it: a code span, a word, or, because an id may have
@@ -162,7 +161,7 @@ func firstID(text string) (id, rest string) {
 		return span, rest
 	}
 	token, rest := firstToken(text)
-	if idToken.MatchString(token) || startsRemark(rest) || joined.MatchString(rest) {
+	if idToken().MatchString(token) || startsRemark(rest) || joined().MatchString(rest) {
 		return token, rest
 	}
 	id = beforeRemark(text)
@@ -191,7 +190,7 @@ func beforeRemark(text string) string {
 // wholly reports whether a line without a bullet is nothing but ids.
 func wholly(text string) bool {
 	token, rest := firstToken(text)
-	return idToken.MatchString(token) && (startsRemark(rest) || joined.MatchString(rest))
+	return idToken().MatchString(token) && (startsRemark(rest) || joined().MatchString(rest))
 }
 
 func (d *dependencies) add(written string, number int) {
@@ -225,7 +224,7 @@ func (d *dependencies) settle() {
 }
 
 func (d *dependencies) readProse(l line) {
-	for _, written := range idInText.FindAllString(l.text, -1) {
+	for _, written := range idInText().FindAllString(l.text, -1) {
 		if _, id, _ := cutLast(written, "/"); lanes.TaskID(id) == d.own || lanes.TaskID(written) == d.own {
 			continue
 		}

@@ -2,7 +2,6 @@ package packet
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -64,7 +63,7 @@ func splitLines(text string) []line {
 }
 
 // frontLine is a line that front matter may have: blank, a key, a list item, something indented or a remark.
-var frontLine = regexp.MustCompile(`^(?:\s*$|[\w.-]+\s*:|-\s|\s+\S|# )`)
+var frontLine = pattern(`^(?:\s*$|[\w.-]+\s*:|-\s|\s+\S|# )`)
 
 // splitFrontMatter returns what stands between two --- lines at the very top, and the rest. Where no --- answers the
 // first one, or where something else than keys stands between them, they are rules and nothing is left out.
@@ -76,7 +75,7 @@ func splitFrontMatter(lines []line) (front, rest []line) {
 		if strings.TrimRight(l.text, " \t") == "---" {
 			return lines[1 : i+1], lines[i+2:]
 		}
-		if !frontLine.MatchString(l.text) {
+		if !frontLine().MatchString(l.text) {
 			break
 		}
 	}

@@ -1,19 +1,18 @@
 package packet
 
 import (
-	"regexp"
 	"strings"
 )
 
 // field matches a bold field, "**Size:** S", whose colon stands inside or outside of the stars.
-var field = regexp.MustCompile(`^\s*\*\*([^*:]+?)\s*(?::\*\*|\*\*\s*:)\s*(.*?)\s*$`)
+var field = pattern(`^\s*\*\*([^*:]+?)\s*(?::\*\*|\*\*\s*:)\s*(.*?)\s*$`)
 
 // repoID is the form of a target repository's id.
-var repoID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+var repoID = pattern(`^[a-z0-9][a-z0-9-]*$`)
 
 // fieldOf returns name and value of a bold field line.
 func fieldOf(l line) (name, value string, ok bool) {
-	m := field.FindStringSubmatch(l.text)
+	m := field().FindStringSubmatch(l.text)
 	if m == nil {
 		return "", "", false
 	}
@@ -107,7 +106,7 @@ func (p *Packet) readRepo(doc document) []Problem {
 	if value == "" {
 		return problems
 	}
-	if !repoID.MatchString(value) {
+	if !repoID().MatchString(value) {
 		return append(problems, failure(CodeRepoBad, doc.file, number,
 			"reading the target repository: %q is no id; write lower-case letters, digits and hyphens", shorten(value)))
 	}

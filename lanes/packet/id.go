@@ -3,7 +3,6 @@ package packet
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,10 +14,10 @@ import (
 const maxID = 100
 
 // folderPrefix is the id at the start of a folder's name, "AB-012" of "AB-012-short-slug".
-var folderPrefix = regexp.MustCompile(`^[\p{L}][\p{L}\p{N}_]*-\p{Nd}+`)
+var folderPrefix = pattern(`^[\p{L}][\p{L}\p{N}_]*-\p{Nd}+`)
 
 // windowsNames cannot be file names on Windows, whatever their ending.
-var windowsNames = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
+var windowsNames = pattern(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 
 // CheckID says why an id cannot be used: it could be taken for a path, an option or a revision, or it cannot be a file
 // name everywhere. Blanks inside and letters of any language are fine.
@@ -58,7 +57,7 @@ func endsFault(id string) error {
 		return errors.New("it begins or ends with a blank, or ends with a full stop")
 	case strings.HasSuffix(strings.ToLower(id), ".lock"):
 		return errors.New("it ends with .lock, as git's lock files do")
-	case windowsNames.MatchString(id):
+	case windowsNames().MatchString(id):
 		return errors.New("it is a device name on Windows")
 	}
 	return nil
@@ -71,7 +70,7 @@ func invisible(r rune) bool {
 }
 
 // folderID returns the id that a folder's name begins with, or "".
-func folderID(name string) lanes.TaskID { return lanes.TaskID(folderPrefix.FindString(name)) }
+func folderID(name string) lanes.TaskID { return lanes.TaskID(folderPrefix().FindString(name)) }
 
 // shorten cuts a text for a message.
 func shorten(text string) string {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +32,10 @@ type Round struct {
 }
 
 // reviewName is the name of a verdict file. Numbers run through the task, not through the gate.
-var reviewName = regexp.MustCompile(`(?i)^R(\d{1,9})-([a-z]+)-step(\d{1,6})\.md$`)
+var reviewName = pattern(`(?i)^R(\d{1,9})-([a-z]+)-step(\d{1,6})\.md$`)
 
 // reviewLike is what a person would take for a verdict file.
-var reviewLike = regexp.MustCompile(`(?i)^R\d+.*\.md$`)
+var reviewLike = pattern(`(?i)^R\d+.*\.md$`)
 
 // ReadReviews reads the verdict files of a .reviews/ folder, by name, and returns the gates sorted by name. A nil body
 // stands for a file that could not be read.
@@ -45,9 +44,9 @@ func ReadReviews(dir string, files map[string][]byte) ([]Gate, []Problem) {
 	rounds := map[string][]Round{}
 	for _, name := range sortedNames(files) {
 		file := path.Join(dir, name)
-		m := reviewName.FindStringSubmatch(name)
+		m := reviewName().FindStringSubmatch(name)
 		if m == nil {
-			if reviewLike.MatchString(name) {
+			if reviewLike().MatchString(name) {
 				problems = append(problems, warning(CodeReviewName, file, 0,
 					"reading the reviews: the name is not that of a verdict; write R001-code-step1.md"))
 			}

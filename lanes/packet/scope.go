@@ -1,17 +1,16 @@
 package packet
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
 
 // drive is the start of an absolute path on Windows.
-var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+var drive = pattern(`^[A-Za-z]:[\\/]`)
 
 // spanJoint stands between two code spans of one entry that are both meant.
-var spanJoint = regexp.MustCompile(`^\s*(?:,\s*and|,|\band|&|\+)\s*$`)
+var spanJoint = pattern(`^\s*(?:,\s*and|,|\band|&|\+)\s*$`)
 
 // readScope reads the File Scope section: its bullets, and nothing else. Quoted remarks, sentences and fenced examples
 // are no entries.
@@ -72,7 +71,7 @@ func scopeEntries(text string) []string {
 		}
 		entries = append(entries, entry)
 		next := strings.IndexByte(rest, '`')
-		if next < 0 || !spanJoint.MatchString(rest[:next]) {
+		if next < 0 || !spanJoint().MatchString(rest[:next]) {
 			break
 		}
 		text, at = rest, next
@@ -93,7 +92,7 @@ func nonEmpty(entry string) []string {
 // checkScope warns of entries that can never match a file of the repository.
 func checkScope(file string, number int, entry string) []Problem {
 	slashed := strings.ReplaceAll(entry, `\`, "/")
-	outside := strings.HasPrefix(slashed, "/") || strings.HasPrefix(slashed, "~") || drive.MatchString(entry)
+	outside := strings.HasPrefix(slashed, "/") || strings.HasPrefix(slashed, "~") || drive().MatchString(entry)
 	for part := range strings.SplitSeq(slashed, "/") {
 		outside = outside || part == ".."
 	}

@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -36,13 +35,13 @@ type Box struct {
 }
 
 // stepHeading is the one form of a step's heading. "Step 0–4" is a range and no step.
-var stepHeading = regexp.MustCompile(`^Step (\d{1,6})(?:\s*:\s*|\s+[-–—]\s+|\s*$)(.*)$`)
+var stepHeading = pattern(`^Step (\d{1,6})(?:\s*:\s*|\s+[-–—]\s+|\s*$)(.*)$`)
 
 // stepLike is what a person would take for a step's heading.
-var stepLike = regexp.MustCompile(`(?i)^step\s*\d`)
+var stepLike = pattern(`(?i)^step\s*\d`)
 
 // box is a checkbox: blank is open, x is ticked, and any other mark, "[~]" or "[-]", is open too.
-var box = regexp.MustCompile(`^\[([ xX~/>!?-])\](?:\s+(.*))?$`)
+var box = pattern(`^\[([ xX~/>!?-])\](?:\s+(.*))?$`)
 
 // statusWords are the exact wordings of a step's state, without the sign before them.
 var statusWords = map[string]State{
@@ -64,7 +63,7 @@ func (d document) steps() (steps []Step, odd []line) {
 	for _, l := range d.lines {
 		if l.level > 0 && l.level <= 3 {
 			step, ok := parseStep(l)
-			if !ok && stepLike.MatchString(l.title) {
+			if !ok && stepLike().MatchString(l.title) {
 				odd = append(odd, l)
 			}
 			if inside, sub, stated = ok, false, false; ok {
@@ -82,7 +81,7 @@ func (d document) steps() (steps []Step, odd []line) {
 }
 
 func parseStep(l line) (Step, bool) {
-	m := stepHeading.FindStringSubmatch(l.title)
+	m := stepHeading().FindStringSubmatch(l.title)
 	if l.level != 3 || m == nil {
 		return Step{}, false
 	}
@@ -115,7 +114,7 @@ func boxOf(l line) (Box, bool) {
 	if !ok {
 		return Box{}, false
 	}
-	m := box.FindStringSubmatch(item)
+	m := box().FindStringSubmatch(item)
 	if m == nil {
 		return Box{}, false
 	}

@@ -2,17 +2,16 @@ package packet
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"ferrox/lanes"
 )
 
 // separator stands between id and name in a title: a hyphen with blanks around it, a dash, or a colon before a blank.
-var separator = regexp.MustCompile(`\s+-\s+|\s*[—–]\s*|\s*:(?:\s+|$)`)
+var separator = pattern(`\s+-\s+|\s*[—–]\s*|\s*:(?:\s+|$)`)
 
 // numbered is an id that can be told from a word without the label "Task:".
-var numbered = regexp.MustCompile(`^\S+-\d+$`)
+var numbered = pattern(`^\S+-\d+$`)
 
 // readTitle takes id and title from the first heading, "# Task: ID - Name", and the id from the folder when the heading
 // has none. There is one grammar: with or without the label, with any of the separators.
@@ -69,7 +68,7 @@ func splitTitle(title, folder string) (lanes.TaskID, string) {
 	}
 
 	id, name := rest, ""
-	if at := separator.FindStringIndex(rest); at != nil {
+	if at := separator().FindStringIndex(rest); at != nil {
 		id, name = rest[:at[0]], strings.TrimSpace(rest[at[1]:])
 	}
 	id = strings.TrimSpace(id)
@@ -85,7 +84,7 @@ func isTitleID(id, folder string, labelled bool) bool {
 	if id == "" {
 		return false
 	}
-	if namesFolder(id, folder) || numbered.MatchString(id) {
+	if namesFolder(id, folder) || numbered().MatchString(id) {
 		return true
 	}
 	return labelled && !strings.ContainsAny(id, " \t")

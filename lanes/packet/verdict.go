@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -14,16 +13,16 @@ const (
 )
 
 // verdictLine is a line that gives the verdict: a heading, a bold label, or the word with a colon or dash.
-var verdictLine = regexp.MustCompile(`(?i)^ {0,3}(#{1,6}\s+)?([*_]{0,3})Verdict([*_]{0,3})\s*(:|-|–|—)?([*_]{0,3})\s*(.*?)\s*$`)
+var verdictLine = pattern(`(?i)^ {0,3}(#{1,6}\s+)?([*_]{0,3})Verdict([*_]{0,3})\s*(:|-|–|—)?([*_]{0,3})\s*(.*?)\s*$`)
 
 // verdictWords finds the words of the vocabulary in running text.
-var verdictWords = regexp.MustCompile(`\b(?:APPROVE|REVISE|RETHINK)\b`)
+var verdictWords = pattern(`\b(?:APPROVE|REVISE|RETHINK)\b`)
 
 // placeholder finds a template's choice of verdicts, in any letter case.
-var placeholder = regexp.MustCompile(`(?i)\b(?:APPROVE|REVISE|RETHINK)\b[\]\s*_` + "`" + `]*(?:\||/|\bor\b)[\[\s*_` + "`" + `]*\b(?:APPROVE|REVISE|RETHINK)\b`)
+var placeholder = pattern(`(?i)\b(?:APPROVE|REVISE|RETHINK)\b[\]\s*_` + "`" + `]*(?:\||/|\bor\b)[\[\s*_` + "`" + `]*\b(?:APPROVE|REVISE|RETHINK)\b`)
 
 // verdictStart is a value that begins with a word of the vocabulary.
-var verdictStart = regexp.MustCompile(`(?i)^[*_\[` + "`" + `]*(APPROVE|REVISE|RETHINK)\b[*_\]` + "`" + `]*\s*(.*)$`)
+var verdictStart = pattern(`(?i)^[*_\[` + "`" + `]*(APPROVE|REVISE|RETHINK)\b[*_\]` + "`" + `]*\s*(.*)$`)
 
 // Verdict reads the verdict of a review strictly: an explicit Verdict line outside a fence that begins with exactly one
 // of APPROVE, REVISE and RETHINK. Everything else is UNKNOWN, and lines that contradict each other are too. The text is
@@ -55,7 +54,7 @@ func Verdict(body []byte) (verdict, text string) {
 
 // verdictValue returns what a Verdict line says, which is the next line with text when the line itself ends.
 func verdictValue(lines []line, at int, l line) (string, bool) {
-	m := verdictLine.FindStringSubmatch(l.text)
+	m := verdictLine().FindStringSubmatch(l.text)
 	if m == nil {
 		return "", false
 	}
@@ -67,7 +66,7 @@ func verdictValue(lines []line, at int, l line) (string, bool) {
 		return value, true
 	}
 	// "## Verdict APPROVE" gives one, "## Verdict and reasons" does not.
-	return value, marked && verdictStart.MatchString(value)
+	return value, marked && verdictStart().MatchString(value)
 }
 
 // nextText returns the next line with text, unless a heading comes first.
@@ -85,15 +84,15 @@ func nextText(lines []line) string {
 
 // readVerdict reads a value. A choice between verdicts is a template that nobody filled in.
 func readVerdict(value string) (verdict string, isChoice bool) {
-	if placeholder.MatchString(value) {
+	if placeholder().MatchString(value) {
 		return VerdictUnknown, true
 	}
-	m := verdictStart.FindStringSubmatch(value)
+	m := verdictStart().FindStringSubmatch(value)
 	if m == nil || !endsVerdict(m[2]) {
 		return VerdictUnknown, false
 	}
 	verdict = strings.ToUpper(m[1])
-	for _, word := range verdictWords.FindAllString(m[2], -1) {
+	for _, word := range verdictWords().FindAllString(m[2], -1) {
 		if word != verdict {
 			return VerdictUnknown, false
 		}
