@@ -56,20 +56,32 @@ func (r *runner) spawn(ctx context.Context, u unit) (lanes.Identity, error) {
 	if err != nil {
 		return lanes.Identity{}, fmt.Errorf("write the prompt of run %s: %w", u.run.ID, err)
 	}
-	id, err := r.Workers.Start(ctx, WorkerSpec{
+	return r.startShim(ctx, u, WorkerSpec{
 		Run: u.run.ID, Dir: u.run.Dir, LaneLock: r.laneLock(r.id, u.lane.Number), Argv: r.set.Runner.Worker.Command,
 		Cwd: u.lane.Worktree, Env: r.workerEnv(u, u.run), Prompt: prompt, Socket: socket(u.run), Spool: u.spool(),
 		Token: u.run.Token, FinishGrace: r.set.Runner.FinishGrace, KillGrace: killGrace, Store: r.Home,
 	})
-	if errors.Is(err, ErrLaneBusy) {
-		if found, ok := r.Workers.Find(u.run.Dir); ok {
-			return found, nil // an earlier try of this very run
+}
+
+// spawnTries is how often a shim that died before it wrote itself down is started anew.
+const spawnTries = 3
+
+// startShim starts a shim, or finds the one that an earlier try of this very run started. One that wrote itself down and
+// died is found too, as a lost one; one that died before is started anew: it never had a worker.
+func (r *runner) startShim(ctx context.Context, u unit, spec WorkerSpec) (lanes.Identity, error) {
+	for try := 1; ; try++ {
+		id, err := r.Workers.Start(ctx, spec)
+		if err == nil {
+			return id, nil
 		}
+		if found, ok := r.Workers.Find(spec.Dir); ok {
+			return found, nil
+		}
+		if try == spawnTries || ctx.Err() != nil {
+			return id, fmt.Errorf("start the worker of %s: %w", u.task.ID, err)
+		}
+		r.Logger.Warn("start a shim", "task", u.task.ID, "try", try, "error", err)
 	}
-	if err != nil {
-		return id, fmt.Errorf("start the worker of %s: %w", u.task.ID, err)
-	}
-	return id, nil
 }
 
 // socket is the path of a run's socket.
