@@ -144,7 +144,8 @@ func paths(t *testing.T) []gates.Path {
 	return all
 }
 
-// TestComplete_Matrix shows which fact stands against which path.
+// TestComplete_Matrix shows which fact stands against which path. F059: every path asks the same predicate; F055: a fact that
+// cannot be read stands against all of them.
 func TestComplete_Matrix(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -70,6 +70,7 @@ func TestOutputWithinTheLimitIsWhole(t *testing.T) {
 	}
 }
 
+// F168 F169: output is bounded on disk and in memory, whatever a worker prints.
 func TestOutputAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit, lines = 64 << 10, 200_000
@@ -120,6 +121,7 @@ func TestOutputTailIsText(t *testing.T) {
 	}
 }
 
+// F176: output that cannot be written ends nobody.
 func TestOutputOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	c, dir := kept(t, 1<<20)

@@ -225,6 +225,7 @@ func TestSameIDOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// F091: what cannot be read is answered with an error, and the shim goes on.
 func TestRequestsThatCannotBeTaken(t *testing.T) {
 	t.Parallel()
 	b := openBench(t, nil)
@@ -249,7 +250,7 @@ func TestRequestsThatCannotBeTaken(t *testing.T) {
 	}
 }
 
-// What a worker puts into the spool is not trusted to be a small regular file.
+// F024: what a worker puts into the spool is not trusted to be a small regular file.
 func TestHostileSpool(t *testing.T) {
 	t.Parallel()
 	b := openBench(t, func(b *bench) {

@@ -44,6 +44,7 @@ func TestDefaultIsFreshEachTime(t *testing.T) {
 	}
 }
 
+// F190: there is one table of defaults.
 func TestTemplateIsTheDefaults(t *testing.T) {
 	t.Parallel()
 	got, warnings, err := settings.Parse("t.json", settings.Template())
