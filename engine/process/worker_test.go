@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -99,7 +100,9 @@ func TestWorkerInheritsNothingElse(t *testing.T) {
 		}
 	}
 	for _, f := range strings.Fields(b.read("signals")) {
-		if !strings.HasSuffix(f, ":") && strings.Trim(f, "0") != "" {
+		// Signals 32 and 33 are the C library's own: a thread that it starts at the same moment has them blocked.
+		const library = 1<<31 | 1<<32
+		if set, err := strconv.ParseUint(f, 16, 64); err == nil && set&^library != 0 {
 			t.Errorf("ignored or blocked signals: %s", f)
 		}
 	}

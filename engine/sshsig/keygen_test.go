@@ -91,7 +91,7 @@ func TestBothWays(t *testing.T) {
 			if err := keygenVerify(t, signers, "supervisor/bob", ours, statement); err != nil {
 				t.Errorf("ssh-keygen refuses our signature: %v", err)
 			}
-			if err := keygenVerify(t, signers, "supervisor/bob", ours, append(statement, 'x')); err == nil {
+			if err := keygenVerify(t, signers, "supervisor/bob", ours, append(bytes.Clone(statement), 'x')); err == nil {
 				t.Error("ssh-keygen takes our signature for another text")
 			}
 			for _, signature := range []string{
