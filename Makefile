@@ -17,8 +17,9 @@ build: ## bin/ferrox
 	go build -trimpath -o bin/ferrox ./cmd/ferrox
 
 # Most of the tests wait for processes rather than for a core, so more of them run at once than there are cores.
-test: ## all tests, with the race detector
+test: ## all tests, with the race detector, and each fuzz target for a fixed number of cases
 	@scripts/need
+	@scripts/fuzz 200x
 	go test -race -parallel 4 -timeout 20m ./...
 
 # The cheap checks first: a wrong space is known in a second, a vulnerability in half a minute.
