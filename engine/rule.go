@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -49,9 +50,9 @@ func (e *Engine) Rule(ctx context.Context, q RuleRequest) (Ruled, error) {
 	if q, err = e.signRuling(ctx, q, head); err != nil {
 		return Ruled{}, err
 	}
-	engine, err := e.EngineState(ctx, "")
+	owned, err := e.Lock.Held()
 	if err != nil {
-		return Ruled{}, err
+		return Ruled{}, fmt.Errorf("look at the engine lock: %w", err)
 	}
 	var out Ruled
 	dry := errors.New("dry run")
@@ -60,7 +61,7 @@ func (e *Engine) Rule(ctx context.Context, q RuleRequest) (Ruled, error) {
 		if done || err != nil {
 			return err
 		}
-		if out, err = e.ruleTx(ctx, tx, q, head, engine.State == "alive"); err != nil {
+		if out, err = e.ruleTx(ctx, tx, q, head, owned); err != nil {
 			return err
 		}
 		if q.DryRun {
@@ -87,7 +88,7 @@ func (e *Engine) rulingHead(ctx context.Context, q RuleRequest) (lanes.Commit, e
 }
 
 // ruleTx decides and records. Everything is read inside the transaction that releases.
-func (e *Engine) ruleTx(ctx context.Context, tx Tx, q RuleRequest, head lanes.Commit, engineAlive bool) (Ruled, error) {
+func (e *Engine) ruleTx(ctx context.Context, tx Tx, q RuleRequest, head lanes.Commit, owned bool) (Ruled, error) {
 	facts := mailbox.Ruling{Role: q.Role, ReplyTo: q.ReplyTo, Verdict: q.Verdict, Text: q.Text, Head: head}
 	h, err := findHold(ctx, tx, q.ReplyTo)
 	if err != nil {
@@ -120,10 +121,10 @@ func (e *Engine) ruleTx(ctx context.Context, tx Tx, q RuleRequest, head lanes.Co
 		return Ruled{}, err
 	}
 	out := Ruled{Result: "queued", Hold: h.ID, Ruling: m.ID}
-	if engineAlive && (b.Phase == lanes.PhaseRunning && !b.Pausing || alive) {
-		out.Result = "released"
+	if owned && (b.Phase == lanes.PhaseRunning && !b.Pausing || alive) {
+		out.Result, err = answerOf(ctx, tx)
 	}
-	return out, nil
+	return out, err
 }
 
 // ruledUnit fills what stands in the store for the hold that a ruling names.
@@ -260,4 +261,13 @@ func fromRefusal(r *mailbox.Refusal) *Error {
 		mailbox.StaleHead, mailbox.Unsigned, mailbox.BadSignature, mailbox.NotAWorker:
 	}
 	return &Error{Exit: exit, Code: string(r.Code), Message: r.Text, Next: r.Next}
+}
+
+// answerOf says what a ruling comes to while the repository is owned: an engine whose lease has ended only tidies up.
+func answerOf(ctx context.Context, r Reader) (string, error) {
+	l, err := r.Lease(ctx)
+	if errors.Is(err, ErrNotFound) || err == nil && !l.EndedAt.IsZero() {
+		return "queued", nil
+	}
+	return "released", err
 }
