@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sethvargo/go-retry"
+
 	"ferrox/engine"
 	"ferrox/engine/crash"
 )
@@ -44,8 +46,31 @@ func (r *Repo) run(ctx context.Context, c call) ([]byte, error) {
 	return out, err
 }
 
+// halfMade bounds how long the entry of a worktree may be half-made. Git fails on one that another process is making just
+// now; an entry that stays so is damaged.
+const halfMade = time.Second
+
+// errHalfMade is git's failure to read such an entry. Whatever looks through the worktrees meets it before it has changed
+// anything, but `worktree add` has made its branch by then.
+var errHalfMade = errors.New("the entry of a worktree cannot be read")
+
 // exit is run for callers that need the exit code as well.
-func (r *Repo) exit(ctx context.Context, c call) ([]byte, int, error) {
+func (r *Repo) exit(ctx context.Context, c call) (out []byte, code int, err error) {
+	b := retry.WithMaxDuration(halfMade, retry.NewConstant(firstWait))
+	err = retry.Do(ctx, b, func(ctx context.Context) error {
+		out, code, err = r.once(ctx, c)
+		if errors.Is(err, errHalfMade) && !adds(c.args) {
+			return retry.RetryableError(err)
+		}
+		return err
+	})
+	return out, code, err
+}
+
+func adds(args []string) bool { return len(args) > 1 && args[0] == "worktree" && args[1] == "add" }
+
+// once is exit without another try.
+func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 	limit := c.limit
 	if limit == 0 {
 		limit = r.limit

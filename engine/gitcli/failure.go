@@ -15,6 +15,7 @@ var phrases = [...]struct {
 }{
 	{[]string{"Unable to create '", ".lock': File exists"}, engine.ErrGitLocked},
 	{[]string{"could not lock config file"}, engine.ErrGitLocked},
+	{[]string{"failed to read ", "/commondir"}, errHalfMade},
 	{[]string{"cannot lock ref", "already exists"}, engine.ErrRefExists},
 	{[]string{"cannot lock ref", "exists; cannot create"}, engine.ErrRefExists},
 	{[]string{"a branch named", "already exists"}, engine.ErrRefExists},

@@ -2,14 +2,10 @@ package gitcli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"github.com/sethvargo/go-retry"
 
 	"ferrox/engine"
 	"ferrox/lanes"
@@ -34,25 +30,8 @@ func (r *Repo) Worktrees(ctx context.Context) ([]engine.Worktree, error) {
 	return list, nil
 }
 
-// halfMade bounds how long an entry may be half-made. Git fails on one that another process is making just now; an entry
-// that stays so is damaged.
-const halfMade = time.Second
-
-func (r *Repo) listWorktrees(ctx context.Context) (out []byte, err error) {
-	b := retry.WithMaxDuration(halfMade, retry.NewConstant(firstWait))
-	err = retry.Do(ctx, b, func(ctx context.Context) error {
-		out, err = r.git(ctx, "worktree", "list", "--porcelain", "-z")
-		var failed *engine.GitError
-		if errors.As(err, &failed) && strings.Contains(failed.Stderr, "failed to read ") && strings.Contains(failed.Stderr, "/commondir") {
-			return retry.RetryableError(err)
-		}
-		return err
-	})
-	return out, err
-}
-
 func (r *Repo) worktreeRecords(ctx context.Context) ([]worktreeRecord, error) {
-	out, err := r.listWorktrees(ctx)
+	out, err := r.git(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return nil, err
 	}

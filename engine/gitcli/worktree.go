@@ -122,6 +122,9 @@ func (r *Repo) add(ctx context.Context, dir, branch string, at lanes.Commit, arg
 		if err == nil {
 			return nil
 		}
+		if errors.Is(err, errHalfMade) {
+			err = errors.Join(engine.ErrGitLocked, err)
+		}
 		made := branch
 		if errors.Is(err, engine.ErrRefExists) {
 			made = "" // somebody else's
