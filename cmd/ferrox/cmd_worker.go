@@ -16,7 +16,7 @@ import (
 
 // worker lists what workers ask of their shim. None of these opens the store.
 func (a *app) worker() []*cobra.Command {
-	return []*cobra.Command{a.cmdEscalate(), a.cmdNotify(), a.cmdAck(), a.cmdGuard()}
+	return []*cobra.Command{a.cmdEscalate(), a.cmdNotify(), a.cmdAck(), a.cmdGuard(), a.cmdQuery(), a.cmdHook()}
 }
 
 // workerPatience bounds how long a worker waits for its question to be durable.

@@ -34,7 +34,7 @@ func (a *app) commands() *cobra.Command {
 	group(root, "run", "Run batches:", a.orchestrator())
 	group(root, "rule", "Rule on holds:", a.supervisor())
 	group(root, "look", "Look:", a.operator())
-	group(root, "worker", "For workers, inside their lanes:", a.worker())
+	group(root, "worker", "For workers and agents:", a.worker())
 	root.SetHelpCommand(help())
 	return root
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"ferrox/engine"
 	"ferrox/engine/hook"
@@ -23,7 +24,7 @@ func (a *app) early(args []string) (int, bool) {
 		return a.shim(args[3]), true
 	case len(args) > 1 && args[1] == "query":
 		return a.verb(append([]string{args[0]}, args[1:]...)), true
-	case len(args) > 2 && args[1] == "hook":
+	case len(args) > 2 && args[1] == "hook" && !strings.HasPrefix(args[2], "-"):
 		return a.hook(args[2]), true
 	}
 	return 0, false
