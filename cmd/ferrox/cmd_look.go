@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +50,7 @@ func (a *app) cmdBatches() *cobra.Command {
 			return a.show(v, func(w io.Writer) {
 				rows := [][]string{}
 				for _, b := range v {
-					rows = append(rows, []string{string(b.Batch), string(b.Phase), fmt.Sprintf("%d/%d", b.Succeeded, b.Tasks), fmt.Sprint(b.Held), age(b.CreatedAt, time.Now()), b.Branch})
+					rows = append(rows, []string{string(b.Batch), string(b.Phase), fmt.Sprintf("%d/%d", b.Succeeded, b.Tasks), fmt.Sprint(b.Held), age(b.CreatedAt, a.clock().Now()), b.Branch})
 				}
 				table(w, []string{"BATCH", "PHASE", "LANDED", "HELD", "AGE", "BRANCH"}, rows)
 			})
@@ -70,7 +69,7 @@ func (a *app) cmdLanes() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.show(v, func(w io.Writer) { writeLanes(w, v) })
+		return a.show(v, func(w io.Writer) { a.writeLanes(w, v) })
 	})
 	return cmd
 }
@@ -87,7 +86,7 @@ func (a *app) cmdHolds() *cobra.Command {
 		if len(v) == 0 && !a.json {
 			fmt.Fprintln(a.stderr, "no hold is unresolved")
 		}
-		return a.show(v, func(w io.Writer) { writeHolds(w, v) })
+		return a.show(v, func(w io.Writer) { a.writeHolds(w, v) })
 	})
 	return cmd
 }

@@ -36,7 +36,7 @@ func (a *app) cmdWait() *cobra.Command {
 		}
 		err = a.show(w, func(out io.Writer) {
 			fmt.Fprintf(out, "batch %s: %s\n", w.Batch, w.Phase)
-			writeHolds(out, w.Holds)
+			a.writeHolds(out, w.Holds)
 		})
 		if err != nil || w.Exit == 0 {
 			return err

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 	"unicode"
 
 	"ferrox/engine"
@@ -74,11 +73,11 @@ func (a *app) writeStatus(w io.Writer, v engine.StatusView) {
 	a.writeTasks(w, v.Tasks)
 	if len(v.Lanes) > 0 {
 		fmt.Fprintln(w)
-		writeLanes(w, v.Lanes)
+		a.writeLanes(w, v.Lanes)
 	}
 	if len(v.Holds) > 0 {
 		fmt.Fprintln(w)
-		writeHolds(w, v.Holds)
+		a.writeHolds(w, v.Holds)
 	}
 	for _, n := range v.Next {
 		fmt.Fprintf(w, "\nnext: %s", clean(n))
@@ -123,20 +122,20 @@ func taskRow(t engine.TaskView) []string {
 	return []string{string(t.ID), string(t.State), lane, fmt.Sprint(t.Iteration), fmt.Sprintf("%d/%d", t.StepsDone, t.StepsTotal), t.Title, why}
 }
 
-func writeLanes(w io.Writer, lanes []engine.LaneView) {
+func (a *app) writeLanes(w io.Writer, lanes []engine.LaneView) {
 	rows := [][]string{}
 	for _, l := range lanes {
 		worker := l.Worker.State
 		if l.Worker.State == "running" {
-			worker = "running " + age(l.Worker.StartedAt, time.Now())
+			worker = "running " + age(l.Worker.StartedAt, a.clock().Now())
 		}
 		rows = append(rows, []string{fmt.Sprint(l.Lane), string(l.State), string(l.Task), worker, l.Head.Short(), l.Branch, l.Worktree})
 	}
 	table(w, []string{"LANE", "STATE", "TASK", "WORKER", "HEAD", "BRANCH", "WORKTREE"}, rows)
 }
 
-func writeHolds(w io.Writer, holds []engine.HoldView) {
-	now := time.Now()
+func (a *app) writeHolds(w io.Writer, holds []engine.HoldView) {
+	now := a.clock().Now()
 	rows := [][]string{}
 	for _, h := range holds {
 		who := "supervisor, operator"

@@ -148,10 +148,11 @@ func (a *app) wire(ctx context.Context, home, root string) (*opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	clock := a.clock()
 	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	bell := filepath.Join(home, "bell")
 	e := &engine.Engine{
-		Store: engine.NewWall(store, sshsig.Verifier{}, engine.SystemClock()), Signatures: sshsig.Verifier{}, Planning: verbs.Planning{Root: root}, ShipGate: a.shipGate(root), Workers: &process.Runner{Exe: exe}, Clock: engine.SystemClock(), Lock: lock, Self: self, Home: home, Root: root,
+		Store: engine.NewWall(store, sshsig.Verifier{}, clock), Signatures: sshsig.Verifier{}, Planning: verbs.Planning{Root: root}, ShipGate: a.shipGate(root), Workers: &process.Runner{Exe: exe}, Clock: clock, Lock: lock, Self: self, Home: home, Root: root,
 		Exe: exe, Env: a.env, User: userName(), NewID: engine.NewID, Ring: func() { _ = watch.Ring(bell) }, Logger: log,
 	}
 	return &opened{Engine: e, store: store}, nil

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "ferrox")
-	args := []string{"build", "-o", binary, "-ldflags", "-X main.signLimit=4s"}
+	args := []string{"build", "-o", binary, "-ldflags", "-X main.signLimit=4s -X main.clockMoves=yes"}
 	if raceEnabled {
 		args = append(args, "-race")
 	}

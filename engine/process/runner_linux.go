@@ -140,7 +140,7 @@ func (r *Runner) bury(cmd *exec.Cmd) {
 // shimEnv is what a shim needs for itself. The worker's environment is in the spec and never passes through here.
 func shimEnv() []string {
 	env := []string{readyEnv + "=3"}
-	for _, name := range []string{"PATH", "HOME", "USER", "TMPDIR", "TZ", "LANG", "XDG_CONFIG_HOME", "GOCOVERDIR", "GORACE", crash.At, crash.Log} {
+	for _, name := range []string{"PATH", "HOME", "USER", "TMPDIR", "TZ", "LANG", "XDG_CONFIG_HOME", "GOCOVERDIR", "GORACE", crash.At, crash.Log, engine.ClockFile} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
