@@ -147,7 +147,7 @@ func (c *capture) finish(run lanes.RunID) error {
 		index.Kept += s.size
 	}
 	index.LeftOut = index.Bytes - index.Kept
-	return errors.Join(err, writeJSON(filepath.Join(c.dir, indexFile), index))
+	return errors.Join(err, noteJSON(filepath.Join(c.dir, indexFile), index))
 }
 
 // text is the end of the output as valid UTF-8.

@@ -14,17 +14,18 @@ import (
 
 // The files of a run's folder.
 const (
-	specFile  = "spec.json"
-	shimFile  = "shim.json"
-	exitFile  = "exit.json"
-	shimLog   = "shim.log"
-	outputDir = "output"
+	specFile   = "spec.json"
+	shimFile   = "shim.json"
+	workerFile = "worker.json"
+	exitFile   = "exit.json"
+	shimLog    = "shim.log"
+	outputDir  = "output"
 )
 
 // ShimRecord is what a shim writes down about itself before anything of the worker runs.
 type ShimRecord struct {
 	Identity lanes.Identity `json:"identity"`
-	Worker   lanes.Identity `json:"worker"` // the command; unknown until it was started
+	Worker   lanes.Identity `json:"-"` // the command, from a file of its own; unknown until it was started
 }
 
 // ReadShim reads the record that a shim left in a run's folder; false when it never got that far.
@@ -32,6 +33,9 @@ func ReadShim(dir string) (ShimRecord, bool) {
 	var r ShimRecord
 	if err := readJSON(filepath.Join(dir, shimFile), &r); err != nil {
 		return ShimRecord{}, false
+	}
+	if err := readJSON(filepath.Join(dir, workerFile), &r.Worker); err != nil {
+		r.Worker = lanes.Identity{} // not started yet, or cut off: nothing depends on it
 	}
 	return r, r.Identity.Known()
 }
@@ -61,12 +65,17 @@ func readJSON(name string, v any) error {
 }
 
 // writeJSON replaces a file so that a reader, and a machine that loses power, sees the old one or the whole new one.
-func writeJSON(name string, v any) error {
+func writeJSON(name string, v any) error { return encodeFile(name, v, true) }
+
+// noteJSON is writeJSON for what nothing depends on: a machine that loses power may forget it.
+func noteJSON(name string, v any) error { return encodeFile(name, v, false) }
+
+func encodeFile(name string, v any, durable bool) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(name), err)
 	}
-	return replaceFile(name, append(b, '\n'), true)
+	return replaceFile(name, append(b, '\n'), durable)
 }
 
 // writeJSONForGood returns when the new file survives a loss of power.

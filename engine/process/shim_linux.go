@@ -94,7 +94,7 @@ func prepare(file string) (*shim, error) {
 		return nil, err
 	}
 	defer crash.Around("record shim")()
-	if err := s.record(lanes.Identity{}); err != nil {
+	if err := s.record(); err != nil {
 		return nil, errors.Join(err, s.lock.Close())
 	}
 	return s, nil
@@ -116,15 +116,13 @@ func lockLane(name string) (*flock.Flock, error) {
 	return l, nil
 }
 
-// record writes who the shim is, and who the worker. A run has one shim ever: the second one finds the record.
-func (s *shim) record(worker lanes.Identity) error {
+// record writes who the shim is. A run has one shim ever: the second one finds the record.
+func (s *shim) record() error {
 	name := filepath.Join(s.spec.Dir, shimFile)
-	if !worker.Known() {
-		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("record shim: %s is there, the run was started before; start a new run", name)
-		}
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("record shim: %s is there, the run was started before; start a new run", name)
 	}
-	if err := writeJSON(name, ShimRecord{Identity: s.identity, Worker: worker}); err != nil {
+	if err := writeJSON(name, ShimRecord{Identity: s.identity}); err != nil {
 		return fmt.Errorf("record shim: %w", err)
 	}
 	return nil
@@ -223,19 +221,19 @@ func (s *shim) runCommand(ctx context.Context, out *collector) engine.WorkerExit
 		return failedStart(err)
 	}
 	worker, err := readStat(cmd.Process.Pid) // before anyone may reap it
-	var recorded sync.WaitGroup
+	var noted sync.WaitGroup
 	if err == nil {
-		recorded.Go(func() { s.recordWorker(worker) }) // aside: a slow disk must not keep a signal waiting
+		noted.Go(func() { s.noteWorker(worker) }) // aside: a slow disk must not keep a signal waiting
 	}
-	defer recorded.Wait()
+	defer noted.Wait()
 	return newEnding(s, cmd).follow(ctx)
 }
 
-// recordWorker adds the command to the shim's record, for people. Nothing depends on it.
-func (s *shim) recordWorker(worker stat) {
+// noteWorker writes the command down beside the shim's record, for people. Nothing depends on it.
+func (s *shim) noteWorker(worker stat) {
 	id := s.identity
 	id.PID, id.Start = worker.pid, worker.start
-	if err := s.record(id); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	if err := noteJSON(filepath.Join(s.spec.Dir, workerFile), id); err != nil {
+		fmt.Fprintln(os.Stderr, "note the worker:", err)
 	}
 }
