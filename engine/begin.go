@@ -23,12 +23,9 @@ func (r *runner) begin(ctx context.Context, u unit, want lanes.Number) error {
 	if err != nil {
 		return err
 	}
-	if err := r.prepare(ctx, u); err != nil {
-		return r.unprepared(ctx, u, err)
-	}
-	tree, err := r.Git.Status(ctx, u.lane.Worktree)
+	tree, err := r.prepare(ctx, u)
 	if err != nil {
-		return fmt.Errorf("look at lane %d: %w", u.lane.Number, err)
+		return r.unprepared(ctx, u, err)
 	}
 	if tree.Head == "" {
 		return r.lostBranch(ctx, u)
@@ -99,12 +96,33 @@ func (r *runner) pickLane(ctx context.Context, tx Tx, b lanes.Batch, want lanes.
 }
 
 // prepare makes the lane's worktree, brings a reused one to the integration head, or rebuilds a missing one from its
-// branch.
-func (r *runner) prepare(ctx context.Context, u unit) error {
-	r.making.Lock()
-	defer r.making.Unlock()
+// branch, and sets up a fresh one. It returns how the worktree stands then.
+func (r *runner) prepare(ctx context.Context, u unit) (tree WorktreeStatus, err error) {
 	_, statErr := os.Lstat(u.lane.Worktree)
 	fresh := errors.Is(statErr, os.ErrNotExist)
+	if err := r.addLane(ctx, u, fresh); err != nil {
+		return tree, err
+	}
+	reused := u.runs == 0 && !fresh
+	if reused {
+		if tree, err = r.reuseLane(ctx, u); err != nil {
+			return tree, err
+		}
+	}
+	made, err := r.setUp(ctx, u)
+	if err != nil || reused && !made {
+		return tree, err
+	}
+	if tree, err = r.Git.Status(ctx, u.lane.Worktree); err != nil {
+		return tree, fmt.Errorf("look at lane %d: %w", u.lane.Number, err)
+	}
+	return tree, nil
+}
+
+// addLane makes the worktree of a lane, unless it is there.
+func (r *runner) addLane(ctx context.Context, u unit, fresh bool) error {
+	r.making.Lock()
+	defer r.making.Unlock()
 	if fresh {
 		if err := os.Remove(r.readyMark(u.lane)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -113,19 +131,20 @@ func (r *runner) prepare(ctx context.Context, u unit) error {
 	if err := r.Git.AddWorktree(ctx, u.lane.Worktree, u.lane.Branch, u.lane.Base); err != nil {
 		return fmt.Errorf("make the worktree of lane %d: %w", u.lane.Number, err)
 	}
-	if err := r.clearDeadLock(u.lane); err != nil {
-		return err
+	return r.clearDeadLock(u.lane)
+}
+
+// reuseLane brings a lane that had another task to the integration head.
+func (r *runner) reuseLane(ctx context.Context, u unit) (WorktreeStatus, error) {
+	exempt, err := r.exempt(ctx)
+	if err != nil {
+		return WorktreeStatus{}, err
 	}
-	if u.runs == 0 && !fresh {
-		exempt, err := r.exempt(ctx)
-		if err != nil {
-			return err
-		}
-		if err := r.Git.ReuseWorktree(ctx, u.lane.Worktree, u.lane.Branch, u.lane.Base, exempt); err != nil {
-			return fmt.Errorf("bring lane %d to %s: %w", u.lane.Number, u.lane.Base.Short(), err)
-		}
+	tree, err := r.Git.ReuseWorktree(ctx, u.lane.Worktree, u.lane.Branch, u.lane.Base, exempt)
+	if err != nil {
+		return tree, fmt.Errorf("bring lane %d to %s: %w", u.lane.Number, u.lane.Base.Short(), err)
 	}
-	return r.setUp(ctx, u)
+	return tree, nil
 }
 
 // exempt lets a landed task's own uncommitted records be overwritten by what landed of them.
@@ -141,28 +160,30 @@ func (r *runner) readyMark(l lanes.Lane) string {
 	return filepath.Join(r.Home, "runs", string(r.id), fmt.Sprintf("lane-%d.ready", l.Number))
 }
 
-// setUp copies ignored files into a fresh worktree and runs the set-up commands, once.
-func (r *runner) setUp(ctx context.Context, u unit) error {
+// setUp copies ignored files into a fresh worktree and runs the set-up commands, once. It reports whether it did.
+func (r *runner) setUp(ctx context.Context, u unit) (bool, error) {
 	mark := r.readyMark(u.lane)
 	if _, err := os.Lstat(mark); err == nil {
-		return nil
+		return false, nil
 	}
+	r.making.Lock()
+	defer r.making.Unlock()
 	for _, name := range r.set.Runner.Copy {
 		if err := copyInto(r.Root, u.lane.Worktree, name); err != nil {
-			return &setupError{what: "copy " + name, err: err}
+			return false, &setupError{what: "copy " + name, err: err}
 		}
 	}
 	for _, argv := range r.set.Runner.Setup {
 		out, err := r.Workers.Command(ctx, u.lane.Worktree, argv, r.workerEnv(u, nil))
 		if err != nil {
-			return &setupError{what: strings.Join(argv, " "), err: err, output: out}
+			return false, &setupError{what: strings.Join(argv, " "), err: err, output: out}
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(mark), 0o700); err != nil {
-		return err
+		return false, err
 	}
 	defer crash.Around("lane ready")()
-	return os.WriteFile(mark, nil, 0o600)
+	return true, os.WriteFile(mark, nil, 0o600)
 }
 
 type setupError struct {

@@ -188,8 +188,8 @@ type Git interface {
 	AddDetached(ctx context.Context, dir string, at lanes.Commit) error
 	RemoveScratch(ctx context.Context, dir string) error
 	// ReuseWorktree brings a lane's worktree and branch to commit for its next task. It refuses while the branch's head is
-	// not reachable from commit or the tree has changes outside exempt paths.
-	ReuseWorktree(ctx context.Context, dir, branch string, at lanes.Commit, exempt func(path string) bool) error
+	// not reachable from commit or the tree has changes outside exempt paths. It returns how the worktree stands after.
+	ReuseWorktree(ctx context.Context, dir, branch string, at lanes.Commit, exempt func(path string) bool) (WorktreeStatus, error)
 	// RemoveWorktree removes a worktree and its registration. The caller has rescued what was in it.
 	RemoveWorktree(ctx context.Context, p gates.Permit, dir string) error
 	// DeleteBranch deletes a branch that is still at commit.

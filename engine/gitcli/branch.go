@@ -39,6 +39,9 @@ func (r *Repo) Branch(ctx context.Context, name string) (engine.BranchInfo, erro
 	if err := checkBranch(name); err != nil {
 		return engine.BranchInfo{}, fmt.Errorf("look up branch: %w", err)
 	}
+	if rec, ok := r.looseBranch(name); ok {
+		return r.branchInfo(rec)
+	}
 	list, err := r.refs(ctx, branches+name)
 	if err != nil {
 		return engine.BranchInfo{}, fmt.Errorf("look up branch %s: %w", name, err)
@@ -141,33 +144,36 @@ func (r *Repo) publish(ctx context.Context, branch string, next, old, lane lanes
 	if info.CheckedOutIn != "" {
 		return fmt.Errorf("publish %s: %w in %s: switch that worktree to another branch", branch, engine.ErrRefCheckedOut, info.CheckedOutIn)
 	}
-	if err := r.syncLanding(ctx, next, old, lane); err != nil {
+	fresh, err := r.syncLanding(ctx, next, old, lane)
+	if err != nil {
 		return fmt.Errorf("publish %s: %w", branch, err)
 	}
 	if err := r.updateRef(ctx, "land "+lane.Short(), branches+branch, string(next), string(old)); err != nil {
 		return fmt.Errorf("publish %s: %w", branch, err)
 	}
+	r.landed.grow(old, next, fresh)
 	return nil
 }
 
-// syncLanding puts on disk what is new in next, and fails unless next is built on both old and the lane's head.
-func (r *Repo) syncLanding(ctx context.Context, next, old, lane lanes.Commit) error {
-	seen, err := r.syncHistory(ctx, string(next), "--not", string(old))
+// syncLanding puts on disk what is new in next, and fails unless next is built on both old and the lane's head. It returns
+// the new commits.
+func (r *Repo) syncLanding(ctx context.Context, next, old, lane lanes.Commit) ([]lanes.Commit, error) {
+	h, err := r.syncHistory(ctx, string(next), "--not", string(old))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if next == old { // a lane that has landed already needs no merge commit
-		seen[old] = true
-		if seen[lane], err = r.IsAncestor(ctx, lane, next); err != nil {
-			return err
+		h.seen[old] = true
+		if h.seen[lane], err = r.IsAncestor(ctx, lane, next); err != nil {
+			return nil, err
 		}
 	}
 	for _, c := range []lanes.Commit{old, lane} {
-		if !seen[c] {
-			return fmt.Errorf("%s does not contain %s: compute the merge again", next.Short(), c.Short())
+		if !h.seen[c] {
+			return nil, fmt.Errorf("%s does not contain %s: compute the merge again", next.Short(), c.Short())
 		}
 	}
-	return nil
+	return h.fresh, nil
 }
 
 // DeleteBranch deletes a branch that is still at commit. One that is not there any more is no error.

@@ -27,13 +27,19 @@ func (r *Repo) sync(ctx context.Context, revs ...string) error {
 	return err
 }
 
-// syncHistory is sync that also returns every commit it saw: those that are new, and the parents of those.
-func (r *Repo) syncHistory(ctx context.Context, revs ...string) (map[lanes.Commit]bool, error) {
+// history is what a walk through new commits saw.
+type history struct {
+	fresh []lanes.Commit        // the new commits, but for such without a parent
+	seen  map[lanes.Commit]bool // the new commits and the parents of those
+}
+
+// syncHistory is sync that also returns the commits it saw.
+func (r *Repo) syncHistory(ctx context.Context, revs ...string) (history, error) {
 	out, err := r.git(ctx, append(append([]string{"rev-list", "--objects", "--parents", "--no-object-names"}, revs...), "--")...)
 	if err != nil {
-		return nil, fmt.Errorf("list new objects: %w", err)
+		return history{}, fmt.Errorf("list new objects: %w", err)
 	}
-	seen := map[lanes.Commit]bool{}
+	h := history{seen: map[lanes.Commit]bool{}}
 	var oids []string
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line) // a commit and its parents, or another object alone
@@ -41,11 +47,14 @@ func (r *Repo) syncHistory(ctx context.Context, revs ...string) (map[lanes.Commi
 			continue
 		}
 		oids = append(oids, f[0])
+		if len(f) > 1 {
+			h.fresh = append(h.fresh, lanes.Commit(f[0]))
+		}
 		for _, oid := range f {
-			seen[lanes.Commit(oid)] = true
+			h.seen[lanes.Commit(oid)] = true
 		}
 	}
-	return seen, r.flushObjects(oids)
+	return h, r.flushObjects(oids)
 }
 
 func (r *Repo) flushObjects(oids []string) error {

@@ -39,7 +39,7 @@ func (r *Repo) fastForward(ctx context.Context, dir, branch string, next, old, l
 			return fmt.Errorf("bring %s along: %s in %s is not committed: %w", branch, e.Path, dir, engine.ErrRefCheckedOut)
 		}
 	}
-	if err := r.syncLanding(ctx, next, old, lane); err != nil {
+	if _, err := r.syncLanding(ctx, next, old, lane); err != nil {
 		return fmt.Errorf("bring %s along: %w", branch, err)
 	}
 	_, err = r.run(ctx, call{

@@ -1,10 +1,8 @@
 package gitcli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -64,36 +62,12 @@ type object struct {
 	data []byte
 }
 
-// cat reads the named objects.
+// cat reads the named objects. Names begin with an object id, so that what is read of them never changes.
 func (r *Repo) cat(ctx context.Context, names []string) ([]object, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	out, err := r.run(ctx, call{args: []string{"cat-file", "--batch", "-z"}, stdin: []byte(strings.Join(names, "\x00") + "\x00")})
-	if err != nil {
-		return nil, err
-	}
-	objects := make([]object, len(names))
-	for i, name := range names {
-		if objects[i], out, err = nextObject(out, name); err != nil {
-			return nil, err
-		}
-	}
-	return objects, nil
-}
-
-// nextObject takes one answer of cat-file off the front: "<name> missing", or "<oid> <type> <size>" and the content.
-func nextObject(out []byte, name string) (object, []byte, error) {
-	if rest, ok := bytes.CutPrefix(out, []byte(name+" missing\n")); ok {
-		return object{}, rest, nil
-	}
-	header, rest, _ := bytes.Cut(out, []byte("\n"))
-	if f := strings.Fields(string(header)); len(f) == 3 {
-		if size, err := strconv.Atoi(f[2]); err == nil && size < len(rest) {
-			return object{kind: f[1], data: rest[:size:size]}, rest[size+1:], nil
-		}
-	}
-	return object{}, nil, fmt.Errorf("read object %q: git's answer %q is not understood", name, header)
+	return r.objects.read(ctx, r, names)
 }
 
 // CommitFiles makes a commit on top of parent with files put in.

@@ -42,15 +42,15 @@ func TestFewProcesses(t *testing.T) {
 	}{
 		{"status", 1, func() error { _, err := f.repo.Status(ctx, lane); return err }},
 		{"changed", 1, func() error { _, err := f.repo.Changed(ctx, into, changing); return err }},
-		{"branch", 1, func() error { _, err := f.repo.Branch(ctx, "integration"); return err }},
+		{"branch", 0, func() error { _, err := f.repo.Branch(ctx, "integration"); return err }},
 		{"merge of a lane on top", 3, func() error { f.merge(f.base, changing); return nil }},
 		{"merge", 4, func() error { merged = f.merge(into, changing); return nil }},
 		{"merge that adds paths", 5, func() error { f.merge(into, adding); return nil }},
 		{"merge with overlay", 6, func() error { f.merge(into, changing, done); return nil }},
-		{"publish", 3, func() error { return f.repo.publish(ctx, "integration", merged.Commit, into, changing) }},
-		{"worktree there already", 1, func() error { return f.repo.AddWorktree(ctx, lane, "ferrox/b/lane-2", into) }},
+		{"publish", 2, func() error { return f.repo.publish(ctx, "integration", merged.Commit, into, changing) }},
+		{"worktree there already", 0, func() error { return f.repo.AddWorktree(ctx, lane, "ferrox/b/lane-2", into) }},
 	} {
-		if err := os.RemoveAll(log); err != nil {
+		if err := os.WriteFile(log, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.do(); err != nil {

@@ -31,6 +31,8 @@ type Repo struct {
 	patience  time.Duration // how long a foreign lock file is waited for
 
 	worktrees sync.Mutex // git's own worktree commands trip over each other
+	landed    lineage    // of the branch that this process lands on
+	objects   reader
 
 	mu    sync.Mutex
 	named []string // identity variables, nil until they were looked up

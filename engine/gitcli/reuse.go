@@ -6,36 +6,46 @@ import (
 	"fmt"
 	"strings"
 
+	"ferrox/engine"
 	"ferrox/lanes"
 )
 
-// ReuseWorktree brings a lane's worktree and branch to commit for its next task. Ignored files stay.
-func (r *Repo) ReuseWorktree(ctx context.Context, dir, branch string, at lanes.Commit, exempt func(path string) bool) error {
+// ReuseWorktree brings a lane's worktree and branch to commit for its next task, and returns how it stands then. Ignored
+// files stay.
+func (r *Repo) ReuseWorktree(ctx context.Context, dir, branch string, at lanes.Commit, exempt func(path string) bool) (engine.WorktreeStatus, error) {
 	if err := errors.Join(checkBranch(branch), checkCommits(at)); err != nil {
-		return fmt.Errorf("reuse worktree: %w", err)
+		return engine.WorktreeStatus{}, fmt.Errorf("reuse worktree: %w", err)
 	}
+	after, err := r.reuse(ctx, dir, branch, at, exempt)
+	if err != nil {
+		return engine.WorktreeStatus{}, fmt.Errorf("reuse worktree %s: %w", dir, err)
+	}
+	return after.public(), nil
+}
+
+func (r *Repo) reuse(ctx context.Context, dir, branch string, at lanes.Commit, exempt func(path string) bool) (worktreeStatus, error) {
 	gitDir, err := r.locate(dir)
 	if err != nil {
-		return fmt.Errorf("reuse worktree: %w", err)
+		return worktreeStatus{}, err
 	}
 	before, err := r.status(ctx, gitDir, dir, "--ignored=no")
 	if err != nil {
-		return fmt.Errorf("reuse worktree %s: %w", dir, err)
+		return before, err
 	}
 	if err := r.reusable(ctx, before, branch, at, exempt); err != nil {
-		return fmt.Errorf("reuse worktree %s: %w", dir, err)
+		return before, err
 	}
 	if err := r.reset(ctx, gitDir, dir, at); err != nil {
-		return fmt.Errorf("reuse worktree %s: %w", dir, err)
+		return before, err
 	}
 	after, err := r.status(ctx, gitDir, dir, "--ignored=no")
 	if err != nil {
-		return fmt.Errorf("reuse worktree %s: %w", dir, err)
+		return after, err
 	}
 	if after.head != at || after.branch != branch {
-		return fmt.Errorf("reuse worktree %s: it did not come to %s: make a new lane", dir, at.Short())
+		return after, fmt.Errorf("it did not come to %s: make a new lane", at.Short())
 	}
-	return dirty(after, exempt)
+	return after, dirty(after, exempt)
 }
 
 // reusable refuses while something in the worktree would be lost: work that is not reachable from the new commit, or not

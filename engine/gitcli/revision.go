@@ -38,6 +38,9 @@ func (r *Repo) IsAncestor(ctx context.Context, a, b lanes.Commit) (bool, error) 
 	if err := checkCommits(a, b); err != nil {
 		return false, fmt.Errorf("compare commits: %w", err)
 	}
+	if r.landed.contains(b, a) {
+		return true, nil
+	}
 	_, code, err := r.exit(ctx, call{args: []string{"merge-base", "--is-ancestor", string(a), string(b)}, okExit: 1})
 	if err != nil {
 		return false, fmt.Errorf("compare %s with %s: %w", a.Short(), b.Short(), err)

@@ -36,11 +36,16 @@ func (r *Repo) Status(ctx context.Context, dir string) (engine.WorktreeStatus, e
 	if err != nil {
 		return engine.WorktreeStatus{}, fmt.Errorf("look at worktree %s: %w", dir, err)
 	}
+	return s.public(), nil
+}
+
+// public is what the engine is told of it.
+func (s worktreeStatus) public() engine.WorktreeStatus {
 	ws := engine.WorktreeStatus{Branch: s.branch, Head: s.head}
 	for _, e := range s.entries {
 		ws.Entries = append(ws.Entries, e.StatusEntry)
 	}
-	return ws, nil
+	return ws
 }
 
 func (r *Repo) status(ctx context.Context, gitDir, dir, ignored string) (worktreeStatus, error) {

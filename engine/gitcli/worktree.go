@@ -74,6 +74,9 @@ func checkDir(dir string) error {
 // clearWay reports whether dir is that worktree already. A registration of dir or of branch whose folder is gone is
 // dropped; anything else in the way is an error.
 func (r *Repo) clearWay(ctx context.Context, dir, branch string) (bool, error) {
+	if r.stands(dir, branch) {
+		return true, nil
+	}
 	list, err := r.worktreeRecords(ctx)
 	if err != nil {
 		return false, err
@@ -101,6 +104,15 @@ func (r *Repo) clearWay(ctx context.Context, dir, branch string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// stands reports whether dir is sound and the only worktree on branch. False says nothing.
+func (r *Repo) stands(dir, branch string) bool {
+	if _, err := r.locate(dir); err != nil {
+		return false
+	}
+	on, ok := r.checkedOut(branch)
+	return ok && len(on) == 1 && canonical(on[0]) == canonical(dir)
 }
 
 // unregister drops the registration of one worktree whose folder is gone. `worktree prune` would drop them all.

@@ -279,7 +279,7 @@ func TestW26_Submodule(t *testing.T) {
 	if err != nil || len(s.Entries) != 1 || s.Entries[0].Path != "lib" || !s.Entries[0].Submodule {
 		t.Fatalf("dirty submodule: got %+v, %v", s, err)
 	}
-	if err := f.repo.ReuseWorktree(ctx, lane, "ferrox/b/lane-1", f.base, nil); err == nil {
+	if _, err := f.repo.ReuseWorktree(ctx, lane, "ferrox/b/lane-1", f.base, nil); err == nil {
 		t.Error("a lane with a dirty submodule was reused")
 	}
 	got, err := f.repo.Rescue(ctx, lane, "refs/ferrox/rescue/b/lane-1", "rescue", at)
@@ -318,7 +318,8 @@ func TestReuseWorktree(t *testing.T) {
 	head := f.commit(dir, "work")
 	next := f.merge(f.base, head, engine.File{Path: "tasks/T-1/STATUS.md", Mode: "100644", Data: []byte("landed\n")}).Commit
 	reuse := func() error {
-		return f.repo.ReuseWorktree(ctx, dir, "ferrox/b/lane-1", next, func(p string) bool { return strings.HasPrefix(p, "tasks/T-1/") })
+		_, err := f.repo.ReuseWorktree(ctx, dir, "ferrox/b/lane-1", next, func(p string) bool { return strings.HasPrefix(p, "tasks/T-1/") })
+		return err
 	}
 
 	f.write(dir, "shared.txt", "not committed\n")
@@ -333,7 +334,7 @@ func TestReuseWorktree(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "docs", "STATUS.md")); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.repo.ReuseWorktree(ctx, dir, "ferrox/b/lane-1", f.base, nil); err == nil || f.at(dir, "HEAD") != head {
+	if _, err := f.repo.ReuseWorktree(ctx, dir, "ferrox/b/lane-1", f.base, nil); err == nil || f.at(dir, "HEAD") != head {
 		t.Errorf("F164 a clean worktree with commits that did not land was reset: %v", err)
 	}
 
