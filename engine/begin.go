@@ -174,7 +174,7 @@ func (r *runner) setUp(ctx context.Context, u unit) (bool, error) {
 		}
 	}
 	for _, argv := range r.set.Runner.Setup {
-		out, err := r.Workers.Command(ctx, u.lane.Worktree, argv, r.workerEnv(u, nil))
+		out, err := r.command(ctx, u.lane.Worktree, argv, r.workerEnv(u, nil))
 		if err != nil {
 			return false, &setupError{what: strings.Join(argv, " "), err: err, output: out}
 		}

@@ -33,10 +33,10 @@ type firedCap struct {
 func millis(t time.Time) epoch.Millis { return epoch.Millis(t.UnixMilli()) }
 
 // askCap asks gate.cap-check about a run that did not land. Nil means: go on. Runs that opened a hold, and runs that
-// ferrox ended for reasons of its own, count nothing.
+// ferrox or the machine cut short, count nothing.
 func (r *runner) askCap(ctx context.Context, u unit) (*firedCap, error) {
 	limits, named := r.set.Halting.Gates[iterationGate]
-	if !named || u.run == nil || u.run.OpenedHold || u.run.EndedBy == "park" || u.task.State != lanes.TaskRunning {
+	if !named || u.run == nil || u.run.OpenedHold || interrupted(*u.run) || u.task.State != lanes.TaskRunning {
 		return nil, nil
 	}
 	worked, err := r.worked(ctx, u)
@@ -73,7 +73,7 @@ func (r *runner) worked(ctx context.Context, u unit) (total time.Duration, err e
 	})
 	left := u.task.Spent + 1
 	for i := len(runs) - 1; i >= 0 && left > 0; i-- {
-		if run := runs[i]; !run.OpenedHold && run.EndedBy != "park" {
+		if run := runs[i]; !run.OpenedHold && !interrupted(run) {
 			total += run.EndedAt.Sub(run.StartedAt)
 			left--
 		}

@@ -104,7 +104,7 @@ func (r *runner) mayStart(u unit) bool {
 		return false // let go by hand: the loop holds it again
 	}
 	running := u.batch.Phase == lanes.PhaseRunning && !u.batch.Pausing
-	return ready && running && r.halted() == "" && r.endingWhy(u.task.ID) == "" && !u.task.RetryAt.After(r.Clock.Now())
+	return ready && running && r.halted() == "" && r.endingWhy(u.task.ID) == "" && r.due(u.task, r.Clock.Now())
 }
 
 // mayJudge reports whether claims may be decided on: not while taken over, parking or aborting.

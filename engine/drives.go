@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"ferrox/lanes"
 )
@@ -21,7 +22,12 @@ func (r *runner) adopt(ctx context.Context, s snapshot) {
 // waits reports whether a task's claim is to be looked at again only later.
 func (r *runner) waits(s snapshot, id lanes.TaskID) bool {
 	i := slices.IndexFunc(s.tasks, func(t lanes.Task) bool { return t.ID == id })
-	return i >= 0 && s.tasks[i].RetryAt.After(r.Clock.Now())
+	return i >= 0 && !r.due(s.tasks[i], r.Clock.Now())
+}
+
+// due reports whether a task's back-off is over, or was written by a clock that has been set back since.
+func (r *runner) due(t lanes.Task, now time.Time) bool {
+	return t.Due(now, max(slow, r.set.Runner.Backoff.Initial, r.set.Runner.Backoff.Max))
 }
 
 // start drives a task, unless it is being driven.

@@ -31,6 +31,7 @@ type Engine struct {
 	Root       string         // absolute top level of the main checkout
 	Exe        string         // absolute path of the program, first in the workers' PATH
 	Env        []string       // the caller's environment, which workers get scrubbed
+	Limit      time.Duration  // how long one command of the settings (setup, verify) may take
 	User       string         // who to name in messages; proves nothing
 	NewID      func() string  // fresh sortable ids
 	Ring       func()         // wakes a live engine; never fails a command

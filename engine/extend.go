@@ -38,7 +38,7 @@ func (e *Engine) Extend(ctx context.Context, q ExtendRequest) (v HoldView, err e
 		if h.ReservedFor != "" && h.ReservedFor != q.Role {
 			return refuse(ExitRefused, string(mailbox.InvalidRole), "ask the "+string(h.ReservedFor), "this hold is reserved for the %s", h.ReservedFor)
 		}
-		if h, err = h.Extend(q.By); err != nil {
+		if h, err = h.Extend(q.By, e.Clock.Now()); err != nil {
 			return refuse(ExitRefused, string(mailbox.NotOpen), "ferrox show "+string(h.ID), "%v", err)
 		}
 		v = viewHold(h, e.Clock.Now())

@@ -222,11 +222,12 @@ func outcomeOf(v verdict) string {
 func (r *runner) runFacts(u unit, v verdict) lanes.RunFacts {
 	run := u.run
 	f := lanes.RunFacts{
-		OpenedHold: run.OpenedHold, Interrupted: run.EndedBy == "park", HeadMoved: v.tree.Head != "" && v.tree.Head != run.HeadBefore,
+		OpenedHold: run.OpenedHold, Interrupted: interrupted(*run), HeadMoved: v.tree.Head != "" && v.tree.Head != run.HeadBefore,
 		Claimed: v.present, Failure: run.Failure, Signal: run.Signal, ExitCode: run.ExitCode, EndedBy: run.EndedBy,
 	}
 	for _, h := range u.holds {
-		if h.Delivery == hold.DeliveryAcknowledged && !h.AcknowledgedAt.Before(run.StartedAt) {
+		live := h.DeliveryRun == "" && !h.AcknowledgedAt.Before(run.StartedAt) // acknowledged before any run had it in its prompt
+		if h.Delivery == hold.DeliveryAcknowledged && (h.DeliveryRun == run.ID || live) {
 			f.Acknowledged = true
 		}
 		if h.State == hold.Released && h.Unresolved() && h.DeliveryRun == run.ID {

@@ -134,7 +134,7 @@ func (r *runner) verify(ctx context.Context, u unit, merged lanes.Commit) (*gate
 	scratch := u
 	scratch.lane.Worktree = dir
 	for _, argv := range r.set.Runner.Verify {
-		output, err := r.Workers.Command(ctx, dir, argv, r.workerEnv(scratch, nil))
+		output, err := r.command(ctx, dir, argv, r.workerEnv(scratch, nil))
 		if ctx.Err() != nil {
 			return nil, "", ctx.Err()
 		}

@@ -146,7 +146,7 @@ func (r *runner) await(ctx context.Context, d *drive, u unit) (bool, error) {
 		exit, err := r.Workers.Wait(waitCtx, u.run.Shim, u.run.Dir)
 		exited <- gone{exit, err}
 	}()
-	w := r.watchOver(u)
+	w := r.watchOver(ctx, u)
 	defer w.close()
 	for {
 		fire, stop := r.Clock.After(w.look(ctx))
@@ -181,10 +181,13 @@ func (r *runner) recordExit(ctx context.Context, u unit, exit WorkerExit, by str
 		if err != nil {
 			return fmt.Errorf("end what the lost shim of %s left behind: %w", u.task.ID, err)
 		}
-		by, text = "lost", fmt.Sprintf("its shim was lost; %d processes were ended", len(left))
+		by, text = endLost, fmt.Sprintf("its shim was lost; %d processes were ended", len(left))
+		if u.run.Shim.Boot != r.Self.Boot && r.Self.Known() {
+			by, text = endOutage, "the machine went down under it"
+		}
 	}
 	if by == "" && exit.Terminated {
-		by = "park" // an engine that is gone by now told it to end
+		by = endPark // an engine that is gone by now told it to end
 	}
 	if len(exit.Ended) > 0 {
 		text += "; had to be ended: " + strings.Join(exit.Ended, ", ")
@@ -195,12 +198,35 @@ func (r *runner) recordExit(ctx context.Context, u unit, exit WorkerExit, by str
 		if err != nil {
 			return err
 		}
-		run.State, run.EndedAt, run.EndedBy = lanes.RunExited, r.Clock.Now(), by
+		run.State, run.EndedAt, run.EndedBy = lanes.RunExited, endOf(run, exit, r.Clock.Now()), by
 		run.ExitCode, run.Signal, run.Failure = exit.Code, exit.Signal, exit.Failure
 		return errors.Join(second(tx.PutRun(ctx, run)), r.event(ctx, tx, lanes.Event{
 			Batch: r.id, Type: "task", Task: run.Task, Lane: run.Lane, Ref: string(run.ID), Name: "worker-exited", Text: text,
 		}), r.flagCitations(ctx, tx, u, commits))
 	})
+}
+
+// Ends that are not the worker's doing.
+const (
+	endPark   = "park"   // ferrox sent it home and goes on with the task later
+	endLost   = "lost"   // its shim was killed; whoever did it, the run counts
+	endOutage = "outage" // the machine went down with it
+)
+
+// interrupted reports whether a run was cut short by ferrox or by the machine: it moves no budget.
+func interrupted(run lanes.Run) bool { return run.EndedBy == endPark || run.EndedBy == endOutage }
+
+// endOf is when a run ended: its shim wrote that down, maybe long before anybody came to read it. An instant that cannot be,
+// because the clock was set in between, gives way to the nearest one that can.
+func endOf(run lanes.Run, exit WorkerExit, now time.Time) time.Time {
+	at := exit.EndedAt
+	if at.IsZero() || at.After(now) {
+		at = now
+	}
+	if at.Before(run.StartedAt) {
+		at = run.StartedAt
+	}
+	return at
 }
 
 // heldOpen reports whether one of the unit's holds is open, and when the first of them was opened and is due.

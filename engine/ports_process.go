@@ -52,6 +52,8 @@ type Workers interface {
 	Record(dir string) (WorkerExit, bool)
 	// Alive reports whether that very process is alive.
 	Alive(id lanes.Identity) bool
+	// Age is how long that very process has lived, by a clock that nobody sets; false when it is gone.
+	Age(id lanes.Identity) (time.Duration, bool)
 	// Wait returns when the shim is gone, with the exit record it left; Lost is set when it left none.
 	Wait(ctx context.Context, id lanes.Identity, dir string) (WorkerExit, error)
 	// Terminate tells a shim to end its tree (TERM, then KILL). It does not wait.

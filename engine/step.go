@@ -67,6 +67,11 @@ func (r *runner) stepHalted(ctx context.Context, s snapshot) (*Outcome, time.Dur
 
 func (r *runner) stepRunning(ctx context.Context, s snapshot) (*Outcome, time.Duration, error) {
 	now := r.Clock.Now()
+	for i, t := range s.tasks {
+		if r.due(t, now) {
+			s.tasks[i].RetryAt = time.Time{}
+		}
+	}
 	moves := graph.Schedule(graph.Situation{Tasks: s.tasks, Lanes: s.lanes, Limit: s.batch.LaneLimit, Seams: r.seams(), Now: now})
 	if len(moves.Block)+len(moves.Unblock) > 0 {
 		return nil, 0, r.block(ctx, moves)
@@ -108,8 +113,8 @@ func (r *runner) goOn(ctx context.Context, s snapshot, now time.Time) time.Durat
 		if t.State != lanes.TaskRunning {
 			continue
 		}
-		if wait := t.RetryAt.Sub(now); wait > 0 {
-			wake = min(wake, wait)
+		if !r.due(t, now) {
+			wake = min(wake, t.RetryAt.Sub(now))
 			continue
 		}
 		r.start(ctx, t.ID, t.Lane)

@@ -152,13 +152,16 @@ func (r Record) Note(at time.Time) (Record, error) {
 	return next, nil
 }
 
-// Extend moves the deadline of an open hold. It is the only thing that does.
-func (r Record) Extend(by time.Duration) (Record, error) {
+// Extend moves the deadline of an open hold. It is the only thing that does. A hold that has expired, and whose new
+// deadline has passed as well, stays expired: nobody is told twice.
+func (r Record) Extend(by time.Duration, now time.Time) (Record, error) {
 	if r.State != Open || r.Delivery != DeliveryNone {
 		return r, &RefusedError{r.ID, r.State, r.Delivery, "extend"}
 	}
 	r.Deadline = r.Deadline.Add(by)
-	r.ExpiredAt = time.Time{}
+	if now.Before(r.Deadline) {
+		r.ExpiredAt = time.Time{}
+	}
 	return r, nil
 }
 

@@ -52,7 +52,7 @@ func acts() []act {
 			return next, nil
 		}},
 		{"cancel", func(r hold.Record) (hold.Record, error) { return r.CancelFor("given up", now) }},
-		{"extend", func(r hold.Record) (hold.Record, error) { return r.Extend(time.Hour) }},
+		{"extend", func(r hold.Record) (hold.Record, error) { return r.Extend(time.Hour, now) }},
 	}
 }
 
@@ -345,7 +345,7 @@ func TestW11_DeadlineIsAnInstant(t *testing.T) {
 	if twice, ok := r.Expire(r.Deadline.Add(time.Hour)); ok || twice != r {
 		t.Errorf("expired twice: %+v", twice)
 	}
-	longer, err := r.Extend(time.Hour)
+	longer, err := r.Extend(time.Hour, now)
 	if err != nil || !longer.ExpiredAt.IsZero() || longer.ExpiredBy(r.Deadline.Add(time.Minute)) {
 		t.Errorf("extended: %+v, %v", longer, err)
 	}

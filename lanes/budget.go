@@ -16,7 +16,7 @@ type Budget struct {
 // RunFacts is what a finished run came to.
 type RunFacts struct {
 	OpenedHold     bool   // it escalated
-	Interrupted    bool   // ferrox ended it for reasons of its own: park, pause, a lost shim
+	Interrupted    bool   // ferrox sent it home to go on later, or the machine went down with it; a killed shim is neither
 	HeadMoved      bool   // the lane has commits that it did not have before
 	BoxesTicked    bool   // more boxes are ticked than before
 	Acknowledged   bool   // it acknowledged a ruling
@@ -35,7 +35,7 @@ func (r RunFacts) Did() bool {
 }
 
 // Spend books a finished run that did not land on the task's budgets and says what follows: the task goes on (after
-// RetryAt), is stalled, or has failed. A run that opened a hold, or that ferrox interrupted, moves no budget.
+// RetryAt), is stalled, or has failed. A run that opened a hold, or that was interrupted, moves no budget.
 func (b Budget) Spend(t Task, r RunFacts, now time.Time) (Task, Input) {
 	if r.Failure != "" {
 		return t.because(Reason{

@@ -121,7 +121,7 @@ type Run struct {
 	ExitCode   int         // -1 when the command did not exit by itself
 	Signal     string      // "SIGKILL", empty when the command exited
 	Failure    string      // why the command could not be started; empty otherwise
-	EndedBy    string      // "" by itself; "finish", "quiesce", "stall", "wall-clock", "park", "abort", "lost"
+	EndedBy    string      // "" by itself; "finish", "quiesce", "stall", "wall-clock", "park", "abort", "lost", "outage"
 	HeadBefore Commit      // lane head when the run was decided on
 	DoneBefore string      // identity of a .DONE that was there before the run began; "" when there was none
 	Rulings    []MessageID // rulings in its prompt

@@ -153,7 +153,7 @@ func (a *app) wire(ctx context.Context, home, root string) (*opened, error) {
 	bell := filepath.Join(home, "bell")
 	e := &engine.Engine{
 		Store: engine.NewWall(store, sshsig.Verifier{}, clock), Signatures: sshsig.Verifier{}, Planning: verbs.Planning{Root: root}, ShipGate: a.shipGate(root), Workers: &process.Runner{Exe: exe}, Clock: clock, Lock: lock, Self: self, Home: home, Root: root,
-		Exe: exe, Env: a.env, User: userName(), NewID: engine.NewID, Ring: func() { _ = watch.Ring(bell) }, Logger: log,
+		Exe: exe, Env: a.env, Limit: engine.CommandLimit, User: userName(), NewID: engine.NewID, Ring: func() { _ = watch.Ring(bell) }, Logger: log,
 	}
 	return &opened{Engine: e, store: store}, nil
 }

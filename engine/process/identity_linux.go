@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -76,6 +77,19 @@ func alive(id lanes.Identity) bool {
 	}
 	s, err := readStat(id.PID)
 	return err == nil && s.start == id.Start && !s.dead()
+}
+
+// userTicks is how many ticks a second /proc counts in, whatever the kernel itself runs at.
+const userTicks = 100
+
+// age is how long that very process has lived since its start, the sleep of the machine included.
+func age(id lanes.Identity) (time.Duration, bool) {
+	var now unix.Timespec
+	if !alive(id) || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return 0, false
+	}
+	started := time.Duration(id.Start) * (time.Second / userTicks)
+	return max(0, time.Duration(now.Nano())-started), true
 }
 
 // Ancestors lists a process and its parents, itself first, up to process 1. A chain that was entered from outside of

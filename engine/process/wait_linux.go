@@ -23,6 +23,9 @@ func (r *Runner) Find(dir string) (lanes.Identity, bool) {
 // Alive implements engine.Workers.
 func (r *Runner) Alive(id lanes.Identity) bool { return alive(id) }
 
+// Age implements engine.Workers.
+func (r *Runner) Age(id lanes.Identity) (time.Duration, bool) { return age(id) }
+
 // Wait implements engine.Workers. The shim need not be a child of this process.
 func (r *Runner) Wait(ctx context.Context, id lanes.Identity, dir string) (engine.WorkerExit, error) {
 	err := waitGone(ctx, id)
