@@ -132,7 +132,10 @@ func (p *player) spend(f lanes.RunFacts) {
 	before := len(p.task.Reasons)
 	next := lanes.Start
 	p.task, next = budget.Spend(p.task, f, p.wall)
-	backoff := max(0, p.task.RetryAt.Sub(p.wall))
+	backoff := time.Duration(0)
+	if next == lanes.Start && !p.task.RetryAt.IsZero() {
+		backoff = p.task.RetryAt.Sub(p.wall)
+	}
 	if f.OpenedHold || f.Interrupted {
 		return // the property below compares what is left of the history
 	}
