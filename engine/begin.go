@@ -325,10 +325,7 @@ func (r *runner) recordRun(ctx context.Context, u unit, tree WorktreeStatus) err
 // deliver puts every ruling that the worker has not acknowledged into the prompt of the run, the oldest ruling first.
 func (r *runner) deliver(ctx context.Context, tx Tx, holds []hold.Record, run lanes.RunID) ([]lanes.MessageID, error) {
 	var rulings []lanes.MessageID
-	for _, h := range byRuling(holds) {
-		if h.State != hold.Released || !h.Unresolved() {
-			continue
-		}
+	for _, h := range undelivered(holds) {
 		next, err := h.DeliverIn(run)
 		if err != nil {
 			return nil, err

@@ -9,15 +9,18 @@ import (
 	"ferrox/gates"
 	"ferrox/hold"
 	"ferrox/lanes"
+	"ferrox/mailbox"
 )
 
 // Command is something that only the owner of the repository carries out: a live engine, or the command's own process when
 // there is none.
 type Command struct {
-	Verb      string        `json:"verb"` // pause, takeover, unpause, abort, retry, skip, merge
+	Verb      string        `json:"verb"` // pause, takeover, unpause, abort, abort-task, retry, skip, merge
 	Batch     lanes.BatchID `json:"batch"`
 	Task      lanes.TaskID  `json:"task,omitempty"`
 	Why       string        `json:"why,omitempty"`
+	Role      mailbox.Role  `json:"role,omitempty"` // of who sent the message that it comes from
+	By        string        `json:"by,omitempty"`   // the same
 	RequestID string        `json:"-"`
 }
 
@@ -29,6 +32,9 @@ type Done struct {
 	Text   string         `json:"text"`           // the same for people
 	Held   []lanes.TaskID `json:"held,omitempty"` // held tasks, which it left as they were
 	Commit lanes.Commit   `json:"commit,omitempty"`
+
+	Message lanes.MessageID `json:"message,omitempty"` // the message that it comes from
+	Holds   []lanes.HoldID  `json:"holds,omitempty"`   // holds that it cancelled
 }
 
 // performAll carries out the commands that other processes asked for.
@@ -93,6 +99,11 @@ func (r *runner) perform(ctx context.Context, q lanes.Request, c Command) (bool,
 		done, err = r.abort(ctx, c)
 	case "retry":
 		done, err = r.retry(ctx, c)
+	case verbAbortTask:
+		if ready, stop := r.unitQuiet(ctx, c); !ready || stop != nil {
+			return stop != nil, r.answerOrWait(ctx, q, stop)
+		}
+		done, err = r.abortUnit(ctx, c)
 	case "skip", "merge":
 		if ready, stop := r.quiet(ctx, c); !ready || stop != nil {
 			return stop != nil, r.answerOrWait(ctx, q, stop)
@@ -225,6 +236,9 @@ func (r *runner) retry(ctx context.Context, c Command) (Done, error) {
 	err := r.commitAnswer(ctx, &done, func(tx Tx) error {
 		u, err := r.commandUnit(ctx, tx, c, gates.PathRetry)
 		if err != nil {
+			return err
+		}
+		if err := refuseCancelled(u); err != nil {
 			return err
 		}
 		return r.retryTx(ctx, tx, u.task, c.Why)

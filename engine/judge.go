@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ferrox/gates"
@@ -230,7 +231,7 @@ func (r *runner) runFacts(u unit, v verdict) lanes.RunFacts {
 		if h.Delivery == hold.DeliveryAcknowledged && (h.DeliveryRun == run.ID || live) {
 			f.Acknowledged = true
 		}
-		if h.State == hold.Released && h.Unresolved() && h.DeliveryRun == run.ID {
+		if h.State == hold.Released && h.Unresolved() && h.DeliveryRun == run.ID && slices.Contains(run.Rulings, h.Ruling) {
 			f.Unacknowledged = string(h.ID)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"ferrox/engine/crash"
 	"ferrox/hold"
 	"ferrox/lanes"
+	"ferrox/mailbox"
 )
 
 // killGrace is the time between TERM and KILL to a worker's tree.
@@ -22,9 +23,16 @@ const killGrace = 5 * time.Second
 // the lane's lock keeps a second one out.
 func (r *runner) launch(ctx context.Context, u unit) error {
 	id, found := r.Workers.Find(u.run.Dir)
+	var mail []mailbox.Message // of a shim that is found nobody knows which mail is in its prompt: the next one has it again
 	if !found {
 		var err error
-		if id, err = r.spawn(ctx, u); err != nil {
+		if u, err = r.topUp(ctx, u); err != nil {
+			return err
+		}
+		if mail, err = r.mail(ctx, u); err != nil {
+			return err
+		}
+		if id, err = r.spawn(ctx, u, mail); err != nil {
 			return err
 		}
 	}
@@ -34,6 +42,11 @@ func (r *runner) launch(ctx context.Context, u unit) error {
 			return err
 		}
 		run.State, run.Shim = lanes.RunRunning, id
+		for _, m := range mail {
+			if err := r.settleMail(ctx, tx, m.ID, inPrompt(run.ID)); err != nil {
+				return err
+			}
+		}
 		return errors.Join(
 			second(tx.PutRun(ctx, run)),
 			tx.SettleEffect(ctx, "spawn/"+string(run.ID), lanes.EffectDone, fmt.Sprintf("shim %d", id.PID), r.Clock.Now()),
@@ -41,9 +54,44 @@ func (r *runner) launch(ctx context.Context, u unit) error {
 	})
 }
 
-func (r *runner) spawn(ctx context.Context, u unit) (lanes.Identity, error) {
+// topUp brings a run that was not started yet up to date: a ruling that was given since it was decided on is in its prompt too,
+// and one that was acknowledged since is not.
+func (r *runner) topUp(ctx context.Context, u unit) (unit, error) {
+	if slices.EqualFunc(undelivered(u.holds), u.run.Rulings, func(h hold.Record, id lanes.MessageID) bool { return h.Ruling == id }) {
+		return u, nil
+	}
+	err := r.commit(ctx, func(tx Tx) error {
+		fresh, err := unitOf(ctx, tx, r.id, u.task.ID)
+		if err != nil {
+			return err
+		}
+		if fresh.run == nil || fresh.run.ID != u.run.ID || fresh.run.State != lanes.RunStarting {
+			return ErrConflict
+		}
+		if fresh.run.Rulings, err = r.deliver(ctx, tx, fresh.holds, fresh.run.ID); err != nil {
+			return err
+		}
+		_, err = tx.PutRun(ctx, *fresh.run)
+		return err
+	})
+	if err != nil {
+		return u, err
+	}
+	return r.unit(ctx, u.task.ID)
+}
+
+// mail lists the mail that a unit's next prompt has.
+func (r *runner) mail(ctx context.Context, u unit) (mail []mailbox.Message, err error) {
+	err = r.Store.View(ctx, func(rd Reader) error {
+		mail, err = waitingMail(ctx, rd, r.id, u.task.ID)
+		return err
+	})
+	return mail, err
+}
+
+func (r *runner) spawn(ctx context.Context, u unit, mail []mailbox.Message) (lanes.Identity, error) {
 	prompt := filepath.Join(u.run.Dir, "prompt.md")
-	text, err := r.prompt(u)
+	text, err := r.prompt(u, mail)
 	if err != nil {
 		return lanes.Identity{}, err
 	}
@@ -55,6 +103,13 @@ func (r *runner) spawn(ctx context.Context, u unit) (lanes.Identity, error) {
 	after()
 	if err != nil {
 		return lanes.Identity{}, fmt.Errorf("write the prompt of run %s: %w", u.run.ID, err)
+	}
+	inbox, err := letterFile(letters(u.holds, mail))
+	if err == nil {
+		err = replaceFile(inboxFile(u.run), inbox)
+	}
+	if err != nil {
+		return lanes.Identity{}, fmt.Errorf("write the inbox of run %s: %w", u.run.ID, err)
 	}
 	return r.startShim(ctx, u, WorkerSpec{
 		Run: u.run.ID, Dir: u.run.Dir, LaneLock: r.laneLock(r.id, u.lane.Number), Argv: r.set.Runner.Worker.Command,
@@ -86,51 +141,6 @@ func (r *runner) startShim(ctx context.Context, u unit, spec WorkerSpec) (lanes.
 
 // socket is the path of a run's socket.
 func socket(run *lanes.Run) string { return filepath.Join(run.Dir, "sock") }
-
-// gitNames are the variables that would point git in a lane at another repository, index or object store.
-var gitNames = []string{
-	"GIT_CONFIG", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",
-	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-	"GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_INDEX_VERSION", "GIT_QUARANTINE_PATH",
-}
-
-// workerEnv is the caller's environment without what names a repository, and with what a worker is told. Without a run it
-// is the environment of a set-up command.
-func (r *runner) workerEnv(u unit, run *lanes.Run) []string {
-	env := []string{}
-	for _, kv := range r.Env {
-		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(gitNames, name) || strings.HasPrefix(name, "FERROX_") || name == "PWD" || name == "PATH" {
-			continue
-		}
-		env = append(env, kv)
-	}
-	env = append(env,
-		"PWD="+u.lane.Worktree, "PATH="+r.binDir()+string(os.PathListSeparator)+lookup(r.Env, "PATH"),
-		"FERROX_BATCH="+string(r.id), "FERROX_TASK="+string(u.task.ID), fmt.Sprintf("FERROX_LANE=%d", u.lane.Number),
-		"FERROX_TASK_DIR="+u.taskDir(), "FERROX_WORKTREE="+u.lane.Worktree,
-	)
-	if run == nil {
-		return env
-	}
-	rulings := make([]string, 0, len(run.Rulings))
-	for _, id := range run.Rulings {
-		rulings = append(rulings, string(id))
-	}
-	return append(env,
-		"FERROX_PROMPT_FILE="+filepath.Join(run.Dir, "prompt.md"), fmt.Sprintf("FERROX_ITERATION=%d", run.Iteration),
-		"FERROX_SOCKET="+socket(run), "FERROX_TOKEN="+run.Token, "FERROX_RULINGS="+strings.Join(rulings, " "),
-	)
-}
-
-func lookup(env []string, name string) string {
-	for _, kv := range env {
-		if n, v, ok := strings.Cut(kv, "="); ok && n == name {
-			return v
-		}
-	}
-	return ""
-}
 
 // await stays with a live worker until its tree has ended, and ends it when it has to go. It reports true once the exit is
 // recorded, false when the engine leaves first.

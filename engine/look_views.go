@@ -85,6 +85,7 @@ type HoldView struct {
 	Delivery       hold.Delivery `json:"delivery"`
 	Ruling         *RulingView   `json:"ruling,omitempty"`
 	AcknowledgedAt string        `json:"acknowledged_at,omitempty"`
+	NotedAt        string        `json:"noted_at,omitempty"` // last info message: somebody with authority has seen it
 	CancelReason   string        `json:"cancel_reason,omitempty"`
 	Unproven       string        `json:"unproven,omitempty"` // why a stored ruling does not count
 }
@@ -172,7 +173,7 @@ func viewHold(h hold.Record, now time.Time) HoldView {
 	v := HoldView{
 		ID: h.ID, State: h.State, Batch: h.Batch, Task: h.Task, Lane: h.Lane, Gate: h.Gate, Question: h.Question,
 		OpenedAt: stamp(h.OpenedAt), Deadline: stamp(h.Deadline), Expired: !h.ExpiredAt.IsZero() || h.ExpiredBy(now),
-		Delivery: h.Delivery, AcknowledgedAt: stamp(h.AcknowledgedAt), CancelReason: h.CancelReason, Unproven: h.Unproven,
+		Delivery: h.Delivery, AcknowledgedAt: stamp(h.AcknowledgedAt), NotedAt: stamp(h.NotedAt), CancelReason: h.CancelReason, Unproven: h.Unproven,
 	}
 	if h.ReservedFor != "" {
 		v.ReservedFor = &h.ReservedFor

@@ -81,6 +81,7 @@ type WorkerRequest struct {
 	Reserve string `json:"reserve,omitempty"`
 	ReplyTo string `json:"reply_to,omitempty"`
 	Text    string `json:"text,omitempty"`
+	Signal  string `json:"signal,omitempty"` // inbox: what the worker's own process gets whenever something comes
 }
 
 // WorkerAnswer is what the shim answers, after the store has committed.

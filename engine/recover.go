@@ -113,7 +113,7 @@ func (r *runner) settleEffect(ctx context.Context, e lanes.Effect) error {
 		return r.setAside(ctx, lanes.RunID(e.Key[len("set-aside/"):]), i)
 	case lanes.EffectBacklog:
 		return r.fileBacklog(ctx, e.Key)
-	case lanes.EffectSpawn, lanes.EffectWorktree, lanes.EffectRemove:
+	case lanes.EffectSpawn, lanes.EffectWorktree, lanes.EffectRemove, lanes.EffectMail:
 		return nil // repeated by the step that owes it
 	}
 	return fmt.Errorf("no rule says how to settle a %q", e.Kind)

@@ -141,6 +141,13 @@ func (o *owner) mayResume(ctx context.Context, tx Tx, b lanes.Batch, opts Resume
 	again := false
 	for _, t := range tasks {
 		if opts.Force && (t.State == lanes.TaskFailed || t.State == lanes.TaskStalled) {
+			u, err := unitOf(ctx, tx, b.ID, t.ID)
+			if err != nil {
+				return err
+			}
+			if refuseCancelled(u) != nil {
+				continue
+			}
 			if err := o.retryTx(ctx, tx, t, "resume --force"); err != nil {
 				return err
 			}

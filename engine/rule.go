@@ -33,6 +33,8 @@ type Ruled struct {
 	Result string          `json:"result"` // released, queued or repeated
 	Hold   lanes.HoldID    `json:"hold"`
 	Ruling lanes.MessageID `json:"ruling"`
+
+	Delivery Way `json:"delivery,omitempty"` // how it gets to the work
 }
 
 // Rule validates a ruling and releases its hold, in one transaction. It works the same with and without an engine.
@@ -114,7 +116,9 @@ func (e *Engine) ruleTx(ctx context.Context, tx Tx, q RuleRequest, head lanes.Co
 		return Ruled{}, fromRefusal(no)
 	}
 	if repeated {
-		return Ruled{Result: "repeated", Hold: h.ID, Ruling: h.Ruling}, nil
+		out := Ruled{Result: "repeated", Hold: h.ID, Ruling: h.Ruling}
+		out.Delivery, err = e.rulingWay(ctx, tx, b, h, t, owned)
+		return out, err
 	}
 	alive, err := e.releaseTx(ctx, tx, h, t, m)
 	if err != nil {
@@ -124,7 +128,24 @@ func (e *Engine) ruleTx(ctx context.Context, tx Tx, q RuleRequest, head lanes.Co
 	if owned && (b.Phase == lanes.PhaseRunning && !b.Pausing || alive) {
 		out.Result, err = answerOf(ctx, tx)
 	}
+	if err != nil {
+		return out, err
+	}
+	if t, err = tx.Task(ctx, t.Batch, t.ID); err == nil {
+		out.Delivery, err = e.way(ctx, tx, b, t, owned)
+	}
 	return out, err
+}
+
+// rulingWay says how a ruling that was given before gets to the work; "" once its hold was cancelled or its task has ended.
+func (e *Engine) rulingWay(ctx context.Context, r Reader, b lanes.Batch, h hold.Record, t lanes.Task, owned bool) (Way, error) {
+	switch {
+	case h.Delivery == hold.DeliveryAcknowledged:
+		return WayAcknowledged, nil
+	case !h.Unresolved() || mailbox.CheckAddressee(t) != nil:
+		return "", nil
+	}
+	return e.way(ctx, r, b, t, owned)
 }
 
 // ruledUnit fills what stands in the store for the hold that a ruling names.
@@ -255,10 +276,12 @@ func (e *Engine) withCandidates(ctx context.Context, r Reader, no *Error) error 
 func fromRefusal(r *mailbox.Refusal) *Error {
 	exit := ExitRefused
 	switch r.Code {
-	case mailbox.UnknownEscalation, mailbox.UnknownRuling:
+	case mailbox.UnknownEscalation, mailbox.UnknownRuling, mailbox.UnknownAddressee:
 		exit = ExitNotFound
+	case mailbox.WrongCommand, mailbox.NotForAll, mailbox.EmptyText, mailbox.TooLong:
+		exit = ExitUsage
 	case mailbox.MissingReplyTo, mailbox.EmptyInstructions, mailbox.AmbiguousReplyTo, mailbox.WorkerMayNotRule, mailbox.InvalidRole, mailbox.WrongUnit, mailbox.ConflictingRuling, mailbox.NotOpen,
-		mailbox.StaleHead, mailbox.Unsigned, mailbox.BadSignature, mailbox.NotAWorker:
+		mailbox.StaleHead, mailbox.Unsigned, mailbox.BadSignature, mailbox.NotAWorker, mailbox.UnitEnded:
 	}
 	return &Error{Exit: exit, Code: string(r.Code), Message: r.Text, Next: r.Next}
 }

@@ -19,14 +19,19 @@ const MaxText = 4 << 20
 func (e *Engine) Answer(ctx context.Context, q WorkerRequest) (WorkerAnswer, error) {
 	var value any
 	var text string
-	err := e.update(ctx, func(tx Tx) error {
-		run, err := runOf(ctx, tx, q.Token)
-		if err != nil {
+	var err error
+	if q.Verb == "inbox" {
+		value, text, err = e.workerInbox(ctx, q.Token)
+	} else {
+		err = e.update(ctx, func(tx Tx) error {
+			run, err := runOf(ctx, tx, q.Token)
+			if err != nil {
+				return err
+			}
+			value, text, err = e.answerOnce(ctx, tx, run, q)
 			return err
-		}
-		value, text, err = e.answerOnce(ctx, tx, run, q)
-		return err
-	})
+		})
+	}
 	var no *Error
 	if errors.As(err, &no) {
 		return refusedAnswer(no), nil
@@ -39,12 +44,12 @@ func (e *Engine) Answer(ctx context.Context, q WorkerRequest) (WorkerAnswer, err
 }
 
 // runOf finds the run that a token belongs to. Anybody else is not a worker.
-func runOf(ctx context.Context, tx Tx, token string) (lanes.Run, error) {
+func runOf(ctx context.Context, r Reader, token string) (lanes.Run, error) {
 	no := refuse(ExitRefused, string(mailbox.NotAWorker), "", "only a worker that ferrox started may do this")
 	if token == "" {
 		return lanes.Run{}, no
 	}
-	runs, err := tx.Runs(ctx, RunFilter{Token: token})
+	runs, err := r.Runs(ctx, RunFilter{Token: token})
 	if err != nil {
 		return lanes.Run{}, err
 	}
@@ -99,8 +104,6 @@ func (e *Engine) answer(ctx context.Context, tx Tx, run lanes.Run, q WorkerReque
 			return e.note(ctx, tx, run, q.Text)
 		}
 		return e.acknowledge(ctx, tx, run, q.ReplyTo, q.Text)
-	case "inbox":
-		return e.workerInbox(ctx, tx, run)
 	case "lane":
 		l, err := tx.Lane(ctx, run.Batch, run.Lane)
 		return l, l.Branch, err
@@ -221,56 +224,6 @@ func aboutHold(h hold.Record) string {
 	return "gate " + h.Gate
 }
 
-// Acknowledged is the answer to an acknowledgement.
-type Acknowledged struct {
-	Ruling lanes.MessageID `json:"ruling"`
-	Hold   lanes.HoldID    `json:"hold"`
-}
-
-// acknowledge books that the worker has a ruling. The ruling must be one of its own task's.
-func (e *Engine) acknowledge(ctx context.Context, tx Tx, run lanes.Run, ruling, text string) (any, string, error) {
-	h, err := e.ruledHold(ctx, tx, run, ruling)
-	if err != nil {
-		return nil, "", err
-	}
-	next, err := h.Acknowledge(e.Clock.Now())
-	if err != nil {
-		return nil, "", refuse(ExitRefused, "not-open", "ferrox show "+string(h.ID), "%v", err)
-	}
-	answer := Acknowledged{Ruling: h.Ruling, Hold: h.ID}
-	if h.Delivery == hold.DeliveryAcknowledged {
-		return answer, "acknowledged before", nil
-	}
-	m := e.message(run.Batch, run.Task, run.Lane, mailbox.TypeReply, mailbox.RoleWorker)
-	m.By, m.ReplyTo, m.Text = string(run.Task), string(h.Ruling), text
-	err = errors.Join(tx.AddMessage(ctx, m), second(tx.PutHold(ctx, next)), e.event(ctx, tx, lanes.Event{
-		Batch: h.Batch, Task: h.Task, Lane: h.Lane, Type: "ruling", Name: "ruling-acknowledged", Ref: string(h.Ruling),
-		Text: "the worker has the ruling on " + aboutHold(h),
-	}))
-	return answer, "acknowledged", err
-}
-
-// ruledHold finds the hold of the run's own task that a ruling's id, or an unambiguous start of it, names.
-func (e *Engine) ruledHold(ctx context.Context, tx Tx, run lanes.Run, ruling string) (hold.Record, error) {
-	holds, err := tx.Holds(ctx, HoldFilter{Batch: run.Batch, Task: run.Task})
-	if err != nil {
-		return hold.Record{}, err
-	}
-	var found []hold.Record
-	for _, h := range holds {
-		if h.Ruling != "" && ruling != "" && strings.HasPrefix(string(h.Ruling), strings.ToUpper(ruling)) {
-			found = append(found, h)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return hold.Record{}, refuse(ExitNotFound, string(mailbox.UnknownRuling), "echo $FERROX_RULINGS", "no ruling on this task has the id %q", ruling)
-	}
-	return hold.Record{}, refuse(ExitRefused, string(mailbox.AmbiguousReplyTo), "echo $FERROX_RULINGS", "%q fits %d rulings", ruling, len(found))
-}
-
 // note keeps a worker's message that answers nothing.
 func (e *Engine) note(ctx context.Context, tx Tx, run lanes.Run, text string) (any, string, error) {
 	if strings.TrimSpace(text) == "" {
@@ -284,20 +237,34 @@ func (e *Engine) note(ctx context.Context, tx Tx, run lanes.Run, text string) (a
 	return map[string]string{"id": string(m.ID)}, string(m.ID), err
 }
 
-// workerInbox lists the rulings that the worker has not acknowledged.
-func (e *Engine) workerInbox(ctx context.Context, tx Tx, run lanes.Run) (any, string, error) {
-	holds, err := tx.Holds(ctx, HoldFilter{Batch: run.Batch, Task: run.Task, Unresolved: true})
-	if err != nil {
-		return nil, "", err
-	}
-	mail, lines := []HoldView{}, []string{}
-	for _, h := range holds {
-		if h.State == hold.Released {
-			mail = append(mail, viewHold(h, e.Clock.Now()))
-			lines = append(lines, string(h.Ruling)+" "+string(h.RulingVerdict)+" "+h.RulingText)
+// workerInbox lists what the worker has to know. A ruling that is read here is delivered, and that is durable before it is read.
+func (e *Engine) workerInbox(ctx context.Context, token string) (any, string, error) {
+	var all []Letter
+	read := func(r Reader) (run lanes.Run, owed []hold.Record, err error) {
+		if run, err = runOf(ctx, r, token); err != nil {
+			return run, nil, err
 		}
+		if owed, err = owedTo(ctx, r, run); err == nil {
+			all, err = lettersFor(ctx, r, run)
+		}
+		return run, owed, err
 	}
-	return mail, strings.Join(lines, "\n"), nil
+	owes := false
+	err := e.Store.View(ctx, func(r Reader) error {
+		_, owed, err := read(r)
+		owes = len(owed) > 0
+		return err
+	})
+	if err == nil && owes {
+		err = e.update(ctx, func(tx Tx) error {
+			run, owed, err := read(tx)
+			if err != nil {
+				return err
+			}
+			return e.handOver(ctx, tx, run, owed)
+		})
+	}
+	return all, fmt.Sprintf("%d letters", len(all)), err
 }
 
 func refusedAnswer(no *Error) WorkerAnswer {

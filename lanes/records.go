@@ -154,6 +154,7 @@ const (
 	EffectSetAside EffectKind = "set-aside" // move a refused .DONE away, bytes kept
 	EffectLand     EffectKind = "land"      // move the integration branch
 	EffectBacklog  EffectKind = "backlog"   // file what was left out of a landing
+	EffectMail     EffectKind = "mail"      // put a message into a worker's prompt
 	EffectRemove   EffectKind = "remove"    // remove a worktree or a branch, after a rescue ref
 )
 

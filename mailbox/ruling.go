@@ -28,6 +28,16 @@ const (
 	AmbiguousReplyTo  RefusalCode = "ambiguous-reply-to"
 )
 
+// The refusals of other messages.
+const (
+	WrongCommand     RefusalCode = "usage"
+	NotForAll        RefusalCode = "not-for-all"
+	EmptyText        RefusalCode = "empty-text"
+	TooLong          RefusalCode = "too-long"
+	UnknownAddressee RefusalCode = "unknown-addressee"
+	UnitEnded        RefusalCode = "unit-ended"
+)
+
 // Refusal is an answer, not a fault: the message has no effect, and this is why.
 type Refusal struct {
 	Code RefusalCode

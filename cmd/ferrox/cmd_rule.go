@@ -22,7 +22,7 @@ import (
 
 // supervisor lists the commands of those who rule.
 func (a *app) supervisor() []*cobra.Command {
-	return []*cobra.Command{a.cmdRule(), a.cmdExtend(), a.cmdSupervise()}
+	return []*cobra.Command{a.cmdRule(), a.cmdSend(), a.cmdInbox(), a.cmdExtend(), a.cmdSupervise()}
 }
 
 // text is a message given as -m TEXT or -F FILE (- for standard input).
@@ -105,10 +105,13 @@ func (a *app) cmdRule() *cobra.Command {
 
 func writeRuled(w io.Writer, r engine.Ruled, dry bool) {
 	what := map[string]string{
-		"released": "released; the worker is started with the ruling on top of its prompt",
+		"released": "released",
 		"queued":   "queued; it counts as soon as an engine runs the batch and a worker can start",
 		"repeated": "repeated; the same ruling was accepted before",
 	}[r.Result]
+	if way, ok := rulingWays[r.Delivery]; ok && r.Result != "queued" || r.Delivery == engine.WayLive {
+		what += "; " + way
+	}
 	if dry {
 		what = "would be " + what
 	}
@@ -116,6 +119,16 @@ func writeRuled(w io.Writer, r engine.Ruled, dry bool) {
 	if !dry {
 		fmt.Fprintf(w, "ruling %s\n", r.Ruling)
 	}
+}
+
+// rulingWays says for people how a ruling gets to the work.
+var rulingWays = map[engine.Way]string{
+	engine.WayLive:         "a worker is alive and has the ruling in its inbox; if it ends without acknowledging it, the next one starts with it",
+	engine.WayNextStart:    "the worker is started with the ruling on top of its prompt",
+	engine.WayWhenRuled:    "the worker is started with it once the task's other open holds are ruled on",
+	engine.WayOnRetry:      "the worker is started with it once the task is retried",
+	engine.WayOnResume:     "the worker is started with it once an engine runs the batch: ferrox resume",
+	engine.WayAcknowledged: "the worker has acknowledged it",
 }
 
 func (a *app) cmdExtend() *cobra.Command {

@@ -31,12 +31,7 @@ func (a *app) ask(ctx context.Context, q engine.WorkerRequest) error {
 		return err
 	}
 	if answer.Exit != engine.ExitDone {
-		if a.json && answer.Error != "" {
-			fmt.Fprintln(a.stderr, answer.Error)
-		} else {
-			fmt.Fprintf(a.stderr, "ferrox: %s\n", clean(answer.Text))
-		}
-		return exitCode(answer.Exit)
+		return a.told(answer)
 	}
 	if a.json {
 		fmt.Fprintln(a.stdout, answer.Result)
@@ -48,6 +43,16 @@ func (a *app) ask(ctx context.Context, q engine.WorkerRequest) error {
 		fmt.Fprintf(a.stderr, "ferrox: %s\n", clean(told.Note))
 	}
 	return nil
+}
+
+// told prints what the shim refused.
+func (a *app) told(answer engine.WorkerAnswer) error {
+	if a.json && answer.Error != "" {
+		fmt.Fprintln(a.stderr, answer.Error)
+	} else {
+		fmt.Fprintf(a.stderr, "ferrox: %s\n", clean(answer.Text))
+	}
+	return exitCode(answer.Exit)
 }
 
 func (a *app) cmdEscalate() *cobra.Command {

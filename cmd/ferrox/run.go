@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -186,68 +184,4 @@ func userName() string {
 		return u.Username
 	}
 	return ""
-}
-
-// shim is the hidden command that one worker runs under.
-func (a *app) shim(spec string) int {
-	ctx := context.Background()
-	h := &shimHandler{app: a, spec: spec}
-	err := process.Shim(ctx, spec, h.handle)
-	if err := errors.Join(err, h.close()); err != nil {
-		fmt.Fprintln(a.stderr, "ferrox shim:", err)
-		return engine.ExitFailed
-	}
-	return engine.ExitDone
-}
-
-// shimHandler carries a worker's requests to the store, which it opens when the first one comes.
-type shimHandler struct {
-	app  *app
-	spec string
-
-	mu   sync.Mutex
-	open *opened
-}
-
-func (h *shimHandler) handle(ctx context.Context, q engine.WorkerRequest) (engine.WorkerAnswer, error) {
-	e, err := h.engine(ctx)
-	if err != nil {
-		return faultAnswer(err), err
-	}
-	answer, err := e.Answer(ctx, q)
-	if err != nil {
-		return faultAnswer(err), err
-	}
-	return answer, nil
-}
-
-// faultAnswer tells a worker of a fault by the code that every other command gives it.
-func faultAnswer(err error) engine.WorkerAnswer {
-	no := explain(err)
-	body, marshalErr := json.Marshal(engine.ErrorView(no))
-	if marshalErr != nil {
-		return engine.WorkerAnswer{Exit: no.Exit, Text: no.Message}
-	}
-	return engine.WorkerAnswer{Exit: no.Exit, Text: no.Message, Error: string(body)}
-}
-
-func (h *shimHandler) engine(ctx context.Context) (*opened, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.open != nil {
-		return h.open, nil
-	}
-	home, err := process.SpecStore(h.spec)
-	if err != nil {
-		return nil, err
-	}
-	h.open, err = h.app.wire(ctx, home, "")
-	return h.open, err
-}
-
-func (h *shimHandler) close() error {
-	if h.open == nil {
-		return nil
-	}
-	return h.open.close()
 }

@@ -8,11 +8,8 @@ func (r *Runner) Record(dir string) (engine.WorkerExit, bool) {
 	return exit, there && err == nil
 }
 
-// SpecStore reads which state folder a shim's spec file belongs to.
-func SpecStore(specFile string) (string, error) {
-	var s engine.WorkerSpec
-	if err := readJSON(specFile, &s); err != nil {
-		return "", err
-	}
-	return s.Store, nil
+// ReadSpec reads what a shim is to run.
+func ReadSpec(specFile string) (s engine.WorkerSpec, err error) {
+	err = readJSON(specFile, &s)
+	return s, err
 }

@@ -54,7 +54,7 @@ func playShim(args []string) error {
 	if err := readJSON(args[1], &spec); err != nil {
 		return err
 	}
-	return Shim(context.Background(), args[1], storeIn(spec.Store))
+	return Shim(context.Background(), args[1], storeIn(spec.Store), nil)
 }
 
 // storeIn is a handler that keeps every request in a file named after its id.

@@ -28,6 +28,7 @@ const (
 type desk struct {
 	token  string
 	handle Handler
+	alert  *alert // who is told when something comes; nil where no worker is
 
 	mu   sync.Mutex
 	busy map[string]chan struct{} // closed when the request with that id was answered
@@ -51,6 +52,11 @@ func (d *desk) answer(ctx context.Context, line []byte) (engine.WorkerAnswer, er
 	}
 	if req.ID == "" {
 		return refusal(exitUsage, "bad-request", "request has no id", ""), nil
+	}
+	if req.Signal != "" {
+		if err := d.alert.ask(req.Signal); err != nil {
+			return refusal(exitUsage, "usage", err.Error(), "ferrox inbox --signal USR1"), nil
+		}
 	}
 	release, err := d.claim(ctx, req.ID)
 	if err != nil {

@@ -28,11 +28,17 @@ type shim struct {
 	lock     *flock.Flock // held until this process ends
 	told     chan os.Signal
 	children chan os.Signal
+	alert    alert
+	beside   Companion
 }
 
+// Companion runs beside a worker for as long as its tree lives, and returns soon after its context ends. tell sends the worker's
+// own process the signal that the worker asked for, if it asked for one.
+type Companion func(ctx context.Context, tell func())
+
 // Shim is the main function of a shim: it runs the worker that a spec file describes and returns when the worker's
-// whole tree is gone and its exit record is on disk. handle carries out the worker's requests.
-func Shim(ctx context.Context, specFile string, handle Handler) error {
+// whole tree is gone and its exit record is on disk. handle carries out the worker's requests; beside may be nil.
+func Shim(ctx context.Context, specFile string, handle Handler, beside Companion) error {
 	ready := takeReady()
 	s, err := prepare(specFile)
 	tell(ready, s, err)
@@ -40,6 +46,7 @@ func Shim(ctx context.Context, specFile string, handle Handler) error {
 		return fmt.Errorf("run shim: %w", err)
 	}
 	defer s.lock.Close()
+	s.beside = beside
 	if err := s.run(ctx, handle); err != nil {
 		return fmt.Errorf("run shim of %s: %w", s.spec.Run, err)
 	}
@@ -148,6 +155,7 @@ func tell(ready *os.File, s *shim, err error) {
 // run carries the worker from its start to its exit record. Whatever fails on the way is in the record.
 func (s *shim) run(ctx context.Context, handle Handler) error {
 	d := newDesk(s.spec.Token, handle)
+	d.alert = &s.alert
 	exit := s.work(ctx, d)
 	var leftover error
 	if err := serveSpool(context.Background(), s.spec.Spool, d, true); err != nil {
@@ -191,11 +199,27 @@ func (s *shim) work(ctx context.Context, d *desk) engine.WorkerExit {
 		return failedStart(errors.Join(err, out.abandon()))
 	}
 	stopSpool := pollSpool(s.spec.Spool, d)
+	leave := s.accompany()
 	exit := s.runCommand(ctx, out)
+	leave()
 	stopSpool()
 	srv.close()
 	exit.Tail = out.text()
 	return exit
+}
+
+// accompany starts the worker's companion. The function that it returns ends it and waits for that.
+func (s *shim) accompany() (leave func()) {
+	if s.beside == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { s.beside(ctx, s.alert.tell) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 func failedStart(err error) engine.WorkerExit {
@@ -220,6 +244,7 @@ func (s *shim) runCommand(ctx context.Context, out *collector) engine.WorkerExit
 	if err != nil {
 		return failedStart(err)
 	}
+	s.alert.process.Store(cmd.Process)
 	worker, err := readStat(cmd.Process.Pid) // before anyone may reap it
 	var noted sync.WaitGroup
 	if err == nil {
