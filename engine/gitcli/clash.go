@@ -18,21 +18,62 @@ func (m *merge) clashes(ctx context.Context, tree string) ([]engine.Conflict, er
 	if len(added) == 0 {
 		return nil, nil
 	}
-	out, err := m.repo.git(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
-	if err != nil {
-		return nil, err
-	}
 	f := folder{caser: cases.Fold()}
 	wanted := map[string][]string{} // folded path, or folded folder above one → the added paths it stands for
 	for _, path := range added {
 		key := f.fold(path)
 		wanted[key] = append(wanted[key], path)
 	}
+	paths, err := m.repo.near(ctx, tree, f, added)
+	if err != nil {
+		return nil, err
+	}
 	var conflicts []engine.Conflict
-	for path := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+	for _, path := range paths {
 		conflicts = f.clash(conflicts, path, wanted)
 	}
-	return f.below(conflicts, added, string(out)), nil
+	return f.below(conflicts, added, paths), nil
+}
+
+// near lists the files of a tree that paths could clash with: what lies in the folders above them, in whatever letters. Of a
+// folder that is called like one of them a single file stands for all.
+func (r *Repo) near(ctx context.Context, tree string, f folder, paths []string) ([]string, error) {
+	above, called := map[string]bool{}, map[string]bool{}
+	for _, path := range paths {
+		key := f.fold(path)
+		called[key] = true
+		for i := range len(key) {
+			if key[i] == '/' {
+				above[key[:i]] = true
+			}
+		}
+	}
+	var found []string
+	var walk func(prefix, oid string) error
+	walk = func(prefix, oid string) error {
+		entries, err := r.readTree(ctx, oid)
+		if err != nil {
+			return err
+		}
+		for name, e := range entries {
+			path := prefix + name
+			if e.mode != folderMode {
+				found = append(found, path)
+				continue
+			}
+			key := f.fold(path)
+			if called[key] {
+				found = append(found, path+"/.")
+			}
+			if above[key] {
+				if err := walk(path+"/", e.oid); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return found, walk("", tree)
 }
 
 // added lists what the lane adds and the integration branch has not added itself.
@@ -82,7 +123,7 @@ func (f folder) clash(conflicts []engine.Conflict, path string, wanted map[strin
 }
 
 // below looks whether a folder above an added path is a file in other letters.
-func (f folder) below(conflicts []engine.Conflict, added []string, tree string) []engine.Conflict {
+func (f folder) below(conflicts []engine.Conflict, added, paths []string) []engine.Conflict {
 	above := map[string][]string{}
 	for _, path := range added {
 		key := f.fold(path)
@@ -92,7 +133,7 @@ func (f folder) below(conflicts []engine.Conflict, added []string, tree string) 
 			}
 		}
 	}
-	for path := range strings.SplitSeq(strings.TrimSuffix(tree, "\x00"), "\x00") {
+	for _, path := range paths {
 		for _, a := range above[f.fold(path)] {
 			conflicts = append(conflicts, engine.Conflict{Path: a, Kind: "letter-case"})
 		}

@@ -15,15 +15,12 @@ import (
 
 // merge is one merge under way.
 type merge struct {
-	repo     *Repo
-	into     lanes.Commit
-	from     lanes.Commit
-	bases    []lanes.Commit
-	intoTree string
-	fromTree string
-	ours     []diff // what the integration branch changed since the bases
-	theirs   []diff // what the lane changed since the bases
+	*relation
+	repo *Repo
 }
+
+// errNoBase stands for two commits that have nothing to do with each other.
+var errNoBase = errors.New("the two have no common history: make the lane again from the integration branch")
 
 // Merge computes a merge commit without a checkout. Conflicts are a result, not an error; engine.ErrMergeDriver is
 // returned when the outcome depends on a program that ferrox does not run.
@@ -39,19 +36,17 @@ func (r *Repo) Merge(ctx context.Context, q engine.MergeRequest) (engine.MergeRe
 }
 
 func (r *Repo) merge(ctx context.Context, q engine.MergeRequest) (engine.MergeResult, error) {
-	m := &merge{repo: r, into: q.Into, from: q.From}
-	if err := m.relate(ctx); err != nil {
+	rel, err := r.relate(ctx, q.Into, q.From)
+	if err != nil {
 		return engine.MergeResult{}, err
 	}
-	if err := m.compare(ctx); err != nil {
-		return engine.MergeResult{}, err
-	}
-	tree, conflicts, err := m.tree(ctx)
+	m := &merge{relation: rel, repo: r}
+	tree, files, conflicts, err := m.tree(ctx)
 	if err != nil || len(conflicts) > 0 {
 		return engine.MergeResult{Tree: tree, Conflicts: conflicts}, err
 	}
-	if files := m.overlay(q.Overlay); len(files) > 0 {
-		if tree, err = r.put(ctx, tree, files); err != nil {
+	if files = append(files, unstored(m.overlay(q.Overlay))...); len(files) > 0 {
+		if tree, err = r.place(ctx, tree, files); err != nil {
 			return engine.MergeResult{}, err
 		}
 	}
@@ -67,63 +62,23 @@ func (r *Repo) merge(ctx context.Context, q engine.MergeRequest) (engine.MergeRe
 	return engine.MergeResult{Commit: commit, Tree: tree}, nil
 }
 
-// relate reads the merge bases and both trees in one call: "A...B" prints its two ends, then the bases with a caret.
-func (m *merge) relate(ctx context.Context) error {
-	out, err := m.repo.git(ctx, "rev-parse", "--revs-only", string(m.into)+"..."+string(m.from),
-		string(m.into)+"^{tree}", string(m.from)+"^{tree}")
-	if err != nil {
-		return err
-	}
-	lines := strings.Fields(string(out))
-	if len(lines) < 4 {
-		return fmt.Errorf("%w: git knows only %q of them", engine.ErrNoSuchRevision, lines)
-	}
-	for _, line := range lines[2 : len(lines)-2] {
-		m.bases = append(m.bases, lanes.Commit(strings.TrimPrefix(line, "^")))
-	}
-	m.intoTree, m.fromTree = lines[len(lines)-2], lines[len(lines)-1]
-	if len(m.bases) == 0 {
-		return fmt.Errorf("the two have no common history: make the lane again from the integration branch")
-	}
-	return nil
-}
-
-// compare lists what either side changed since the bases, in one call. With several bases a change since any counts.
-func (m *merge) compare(ctx context.Context) error {
-	var pairs strings.Builder
-	for _, base := range m.bases {
-		for _, side := range distinct([]lanes.Commit{m.into, m.from}) {
-			if side != base {
-				fmt.Fprintf(&pairs, "%s %s\n", side, base)
-			}
-		}
-	}
-	if pairs.Len() == 0 {
-		return nil
-	}
-	out, err := m.repo.run(ctx, call{args: append(rawDiff(), "--stdin"), stdin: []byte(pairs.String())})
-	if err != nil {
-		return err
-	}
-	diffs, err := parseRaw(out)
-	for _, d := range diffs {
-		if d.of == string(m.into) {
-			m.ours = append(m.ours, d)
-			continue
-		}
-		m.theirs = append(m.theirs, d)
-	}
-	return err
-}
-
-// tree computes the merged tree. Where one side contains the other there is nothing to merge.
-func (m *merge) tree(ctx context.Context) (string, []engine.Conflict, error) {
+// tree computes the merged tree, or a tree and the files that are to be put into it. Where one side contains the other there
+// is nothing to merge.
+func (m *merge) tree(ctx context.Context) (string, []placed, []engine.Conflict, error) {
 	switch {
 	case slices.Contains(m.bases, m.into):
-		return m.fromTree, nil, nil
+		return m.fromTree, nil, nil, nil
 	case slices.Contains(m.bases, m.from):
-		return m.intoTree, nil, nil
+		return m.intoTree, nil, nil, nil
+	case m.apart():
+		return m.intoTree, placedOf(m.theirs), nil, nil
 	}
+	tree, conflicts, err := m.mergeTree(ctx)
+	return tree, nil, conflicts, err
+}
+
+// mergeTree has git merge.
+func (m *merge) mergeTree(ctx context.Context) (string, []engine.Conflict, error) {
 	scratch, err := os.MkdirTemp("", "ferrox-merge-")
 	if err != nil {
 		return "", nil, fmt.Errorf("make a scratch folder: %w", err)

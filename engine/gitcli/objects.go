@@ -1,10 +1,12 @@
 package gitcli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"ferrox/engine"
 	"ferrox/lanes"
@@ -95,7 +97,32 @@ type commitSpec struct {
 	sign    bool
 }
 
+// commitTree makes a commit. Signing is git's, and so is a message that is no UTF-8.
 func (r *Repo) commitTree(ctx context.Context, s commitSpec) (lanes.Commit, error) {
+	if s.sign || !utf8.ValidString(s.message) || strings.ContainsRune(s.message, 0) {
+		return r.gitCommitTree(ctx, s)
+	}
+	who, err := r.whoCommits(ctx)
+	if err != nil {
+		return "", err
+	}
+	c := object{kind: "commit", data: s.bytes(who)}
+	return lanes.Commit(c.oid(len(s.tree))), r.write(ctx, []object{c}, len(s.tree))
+}
+
+// bytes is the commit as git stores it.
+func (s commitSpec) bytes(who persons) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tree %s\n", s.tree)
+	for _, p := range s.parents {
+		fmt.Fprintf(&b, "parent %s\n", p)
+	}
+	at := fmt.Sprintf("%d +0000", s.at.Unix())
+	fmt.Fprintf(&b, "author %s %s\ncommitter %s %s\n\n%s\n", who.author, at, who.committer, at, strings.TrimRight(s.message, "\n"))
+	return b.Bytes()
+}
+
+func (r *Repo) gitCommitTree(ctx context.Context, s commitSpec) (lanes.Commit, error) {
 	env, err := r.identity(ctx, s.at)
 	if err != nil {
 		return "", err

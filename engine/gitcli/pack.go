@@ -33,8 +33,8 @@ func packCode(kind string) byte {
 	return map[string]byte{"commit": 1, "tree": 2, "blob": 3, "tag": 4}[kind]
 }
 
-// write hands objects to git in one pack, which it unpacks: one process for any number of blobs and trees.
-func (r *Repo) write(ctx context.Context, objects []object, digits int) error {
+// unpack hands objects to git in one pack, which it unpacks: one process for any number of them.
+func (r *Repo) unpack(ctx context.Context, objects []object, digits int) error {
 	var pack bytes.Buffer
 	pack.WriteString("PACK")
 	pack.Write(binary.BigEndian.AppendUint32(nil, 2))

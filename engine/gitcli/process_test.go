@@ -41,12 +41,12 @@ func TestFewProcesses(t *testing.T) {
 		do   func() error
 	}{
 		{"status", 1, func() error { _, err := f.repo.Status(ctx, lane); return err }},
-		{"changed", 1, func() error { _, err := f.repo.Changed(ctx, into, changing); return err }},
+		{"changed", 2, func() error { _, err := f.repo.Changed(ctx, into, changing); return err }},
 		{"branch", 0, func() error { _, err := f.repo.Branch(ctx, "integration"); return err }},
-		{"merge of a lane on top", 3, func() error { f.merge(f.base, changing); return nil }},
-		{"merge", 4, func() error { merged = f.merge(into, changing); return nil }},
-		{"merge that adds paths", 5, func() error { f.merge(into, adding); return nil }},
-		{"merge with overlay", 6, func() error { f.merge(into, changing, done); return nil }},
+		{"merge of a lane on top", 0, func() error { f.merge(f.base, changing); return nil }},
+		{"merge", 0, func() error { merged = f.merge(into, changing); return nil }},
+		{"merge that adds paths", 2, func() error { f.merge(into, adding); return nil }},
+		{"merge with overlay", 0, func() error { f.merge(into, changing, done); return nil }},
 		{"publish", 2, func() error { return f.repo.publish(ctx, "integration", merged.Commit, into, changing) }},
 		{"worktree there already", 0, func() error { return f.repo.AddWorktree(ctx, lane, "ferrox/b/lane-2", into) }},
 	} {

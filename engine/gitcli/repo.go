@@ -33,9 +33,11 @@ type Repo struct {
 	worktrees sync.Mutex // git's own worktree commands trip over each other
 	landed    lineage    // of the branch that this process lands on
 	objects   reader
+	related   relations
 
-	mu    sync.Mutex
-	named []string // identity variables, nil until they were looked up
+	mu      sync.Mutex
+	config  *config  // nil until it was looked up
+	persons *persons // nil until they were looked up
 }
 
 var _ engine.Git = (*Repo)(nil)

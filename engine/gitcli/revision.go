@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ferrox/engine"
@@ -53,22 +54,30 @@ func (r *Repo) Changed(ctx context.Context, base, head lanes.Commit) ([]engine.C
 	if err := checkCommits(base, head); err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)
 	}
-	out, err := r.diffTree(ctx, "--merge-base", string(base), string(head))
-	if err != nil && strings.Contains(err.Error(), "merge base") {
-		out, err = r.changedSinceBest(ctx, base, head)
-	}
+	diffs, err := r.changed(ctx, base, head)
 	if err != nil {
 		return nil, fmt.Errorf("list changes of %s since %s: %w", head.Short(), base.Short(), err)
-	}
-	diffs, err := parseRaw(out)
-	if err != nil {
-		return nil, err
 	}
 	changes := make([]engine.Change, 0, len(diffs))
 	for _, d := range diffs {
 		changes = append(changes, d.Change)
 	}
 	return changes, nil
+}
+
+func (r *Repo) changed(ctx context.Context, base, head lanes.Commit) ([]diff, error) {
+	rel, err := r.relate(ctx, base, head)
+	if err != nil {
+		return nil, err
+	}
+	if len(rel.bases) == 1 {
+		return rel.theirs, nil
+	}
+	out, err := r.changedSinceBest(ctx, base, head)
+	if err != nil {
+		return nil, err
+	}
+	return parseRaw(out)
 }
 
 func (r *Repo) changedSinceBest(ctx context.Context, base, head lanes.Commit) ([]byte, error) {
@@ -88,10 +97,28 @@ func rawDiff() []string {
 	return []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none"}
 }
 
+// line is Commits for a line of commits on top of base, without a process; false where it is no such line.
+func (r *Repo) line(ctx context.Context, base, head lanes.Commit) ([]engine.CommitInfo, bool) {
+	var infos []engine.CommitInfo
+	for at := head; at != base; {
+		c, err := r.readCommit(ctx, at)
+		if err != nil || len(c.parents) != 1 || c.encoded || len(infos) == longLine {
+			return nil, false
+		}
+		infos = append(infos, engine.CommitInfo{OID: at, Subject: c.subject, Body: c.body})
+		at = c.parents[0]
+	}
+	slices.Reverse(infos)
+	return infos, true
+}
+
 // Commits lists base..head, oldest first.
 func (r *Repo) Commits(ctx context.Context, base, head lanes.Commit) ([]engine.CommitInfo, error) {
 	if err := checkCommits(base, head); err != nil {
 		return nil, fmt.Errorf("list commits: %w", err)
+	}
+	if line, ok := r.line(ctx, base, head); ok {
+		return line, nil
 	}
 	out, err := r.git(ctx, "log", "-z", "--no-color", "--no-decorate", "--no-notes", "--topo-order", "--reverse",
 		"--format=%H%n%s%n%b", string(base)+".."+string(head), "--")

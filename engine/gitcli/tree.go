@@ -24,16 +24,36 @@ type treeEntry struct {
 // edit is what is to change in one folder.
 type edit struct {
 	path    string
-	files   map[string]engine.File
+	files   map[string]placed
 	folders map[string]*edit
 }
 
-// put returns the tree with files put in or taken out. Only the folders on the way are read and written, so the size of
-// the repository does not matter.
+// placed is a file to put into a tree.
+type placed struct {
+	engine.File
+	oid string // of its content, where that is stored already; Data counts otherwise
+}
+
+// put returns the tree with files put in or taken out.
 func (r *Repo) put(ctx context.Context, tree string, files []engine.File) (string, error) {
 	if err := checkFiles(files); err != nil {
 		return "", err
 	}
+	return r.place(ctx, tree, unstored(files))
+}
+
+// unstored are files whose content comes with them.
+func unstored(files []engine.File) []placed {
+	list := make([]placed, 0, len(files))
+	for _, f := range files {
+		list = append(list, placed{File: f})
+	}
+	return list
+}
+
+// place is put for files whose content may be stored. Only the folders on the way are read and written, so the size of the
+// repository does not matter.
+func (r *Repo) place(ctx context.Context, tree string, files []placed) (string, error) {
 	root, err := plan(files)
 	if err != nil {
 		return "", err
@@ -56,7 +76,7 @@ func digits(tree string) int {
 }
 
 // plan sorts files into folders. A later file of the same path wins.
-func plan(files []engine.File) (*edit, error) {
+func plan(files []placed) (*edit, error) {
 	root := &edit{}
 	for _, f := range files {
 		at := root
@@ -72,7 +92,7 @@ func plan(files []engine.File) (*edit, error) {
 			return nil, fmt.Errorf("put %q into a tree: it is a folder there", f.Path)
 		}
 		if at.files == nil {
-			at.files = map[string]engine.File{}
+			at.files = map[string]placed{}
 		}
 		at.files[name] = f
 	}
@@ -161,7 +181,7 @@ func (e *treeEditor) apply(ed *edit) (oid string, empty bool) {
 			}
 			continue
 		}
-		entries[name] = treeEntry{mode: f.Mode, oid: e.make(object{kind: "blob", data: f.Data})}
+		entries[name] = treeEntry{mode: f.Mode, oid: e.content(f)}
 	}
 	for name, below := range ed.folders {
 		e.applyBelow(entries, name, below)
@@ -179,6 +199,13 @@ func (e *treeEditor) applyBelow(entries map[string]treeEntry, name string, below
 	case there && old.mode == folderMode:
 		delete(entries, name)
 	}
+}
+
+func (e *treeEditor) content(f placed) string {
+	if f.oid != "" {
+		return f.oid
+	}
+	return e.make(object{kind: "blob", data: f.Data})
 }
 
 func (e *treeEditor) make(o object) string {
