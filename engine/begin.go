@@ -17,24 +17,26 @@ import (
 )
 
 // begin decides on the next run of a task's worker: it binds a lane, makes its worktree ready, checks that the lane is
-// where it should be, and records the run. The run is started by the next step.
+// where it should be, and records the run. The run is started by the next step. A lane that another task left in a state
+// that it cannot be used in stays as it is, and the next step takes a fresh one.
 func (r *runner) begin(ctx context.Context, u unit, want lanes.Number) error {
 	u, err := r.bind(ctx, u, want)
 	if err != nil {
 		return err
 	}
-	tree, err := r.prepare(ctx, u)
+	used, err := r.usedBefore(ctx, u)
 	if err != nil {
+		return err
+	}
+	tree, above, err := r.stand(ctx, u, used)
+	switch {
+	case used && spoilt(ctx, u, tree, above, err):
+		return r.setLaneAside(ctx, u, tree, err)
+	case err != nil:
 		return r.unprepared(ctx, u, err)
-	}
-	if tree.Head == "" {
+	case tree.Head == "":
 		return r.lostBranch(ctx, u)
-	}
-	above, err := aboveBase(ctx, r.Git, u.lane, tree.Head)
-	if err != nil {
-		return fmt.Errorf("look at lane %d: %w", u.lane.Number, err)
-	}
-	if tree.Branch != u.lane.Branch || !above {
+	case tree.Branch != u.lane.Branch || !above:
 		return r.wrongBranch(ctx, u, tree, above)
 	}
 	if err := r.ensureStatus(u); err != nil {
@@ -43,10 +45,25 @@ func (r *runner) begin(ctx context.Context, u unit, want lanes.Number) error {
 	return r.recordRun(ctx, u, tree)
 }
 
+// stand makes the lane ready and looks where it stands: on which branch, and whether above where it started.
+func (r *runner) stand(ctx context.Context, u unit, used bool) (tree WorktreeStatus, above bool, err error) {
+	if tree, err = r.prepare(ctx, u, used); err != nil || tree.Head == "" {
+		return tree, false, err
+	}
+	if above, err = aboveBase(ctx, r.Git, u.lane, tree.Head); err != nil {
+		return tree, false, fmt.Errorf("look at lane %d: %w", u.lane.Number, err)
+	}
+	return tree, above, nil
+}
+
 // bind gives a task its lane, durably, before anything is made.
 func (r *runner) bind(ctx context.Context, u unit, want lanes.Number) (unit, error) {
 	id := u.task.ID
-	err := r.commit(ctx, func(tx Tx) (err error) {
+	last, err := r.lastNumber(ctx, u, want)
+	if err != nil {
+		return u, err
+	}
+	err = r.commit(ctx, func(tx Tx) (err error) {
 		if u, err = unitOf(ctx, tx, r.id, id); err != nil {
 			return err
 		}
@@ -56,7 +73,7 @@ func (r *runner) bind(ctx context.Context, u unit, want lanes.Number) (unit, err
 			}
 			return r.moveLane(ctx, tx, u.task, lanes.Resume)
 		}
-		if u.lane, err = r.pickLane(ctx, tx, u.batch, want); err != nil {
+		if u.lane, err = r.pickLane(ctx, tx, u.batch, want, last); err != nil {
 			return err
 		}
 		u.lane.Task, u.lane.Base, u.lane.Head, u.task.Lane = id, u.batch.Head, u.batch.Head, u.lane.Number
@@ -75,13 +92,13 @@ func (r *runner) bind(ctx context.Context, u unit, want lanes.Number) (unit, err
 	return u, err
 }
 
-// pickLane returns the idle lane that was planned, or a fresh one with a number that no lane ever had.
-func (r *runner) pickLane(ctx context.Context, tx Tx, b lanes.Batch, want lanes.Number) (lanes.Lane, error) {
+// pickLane returns the idle lane that was planned, or a fresh one with a number that no lane ever had: above those on
+// record, and above last.
+func (r *runner) pickLane(ctx context.Context, tx Tx, b lanes.Batch, want, last lanes.Number) (lanes.Lane, error) {
 	all, err := tx.Lanes(ctx, r.id)
 	if err != nil {
 		return lanes.Lane{}, err
 	}
-	var last lanes.Number
 	for _, l := range all {
 		if l.Number == want && l.State == lanes.LaneIdle {
 			return l, nil
@@ -95,15 +112,15 @@ func (r *runner) pickLane(ctx context.Context, tx Tx, b lanes.Batch, want lanes.
 	}, nil
 }
 
-// prepare makes the lane's worktree, brings a reused one to the integration head, or rebuilds a missing one from its
-// branch, and sets up a fresh one. It returns how the worktree stands then.
-func (r *runner) prepare(ctx context.Context, u unit) (tree WorktreeStatus, err error) {
+// prepare makes the lane's worktree, brings one that was used before to the integration head, or makes a missing one
+// again from its branch, and sets up a fresh one. It returns how the worktree stands then.
+func (r *runner) prepare(ctx context.Context, u unit, used bool) (tree WorktreeStatus, err error) {
 	_, statErr := os.Lstat(u.lane.Worktree)
 	fresh := errors.Is(statErr, os.ErrNotExist)
 	if err := r.addLane(ctx, u, fresh); err != nil {
 		return tree, err
 	}
-	reused := u.runs == 0 && !fresh
+	reused := u.runs == 0 && (used || !fresh)
 	if reused {
 		if tree, err = r.reuseLane(ctx, u); err != nil {
 			return tree, err
@@ -125,6 +142,11 @@ func (r *runner) addLane(ctx context.Context, u unit, fresh bool) error {
 	defer r.making.Unlock()
 	if fresh {
 		if err := os.Remove(r.readyMark(u.lane)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	if fresh && u.runs > 0 {
+		if err := r.sayMadeAgain(ctx, u); err != nil {
 			return err
 		}
 	}
@@ -273,7 +295,7 @@ func (r *runner) ensureStatus(u unit) error {
 	}
 	prompt, err := os.ReadFile(filepath.Join(dir, packet.PromptName))
 	if err != nil {
-		return fmt.Errorf("read the packet in lane %d: %w", u.lane.Number, err)
+		return u.mendPacket(fmt.Errorf("read the packet in lane %d: %w", u.lane.Number, err))
 	}
 	p, _ := packet.Parse(packet.Files{Dir: u.task.Path, Prompt: prompt, HasPrompt: true})
 	defer crash.Around("write status")()

@@ -172,7 +172,7 @@ func (r *runner) afterRun(ctx context.Context, u unit, v verdict, fired *firedCa
 	facts := r.runFacts(u, v)
 	progress, err := progressOf(u)
 	if err != nil && !v.gone {
-		return false, fmt.Errorf("read the progress of %s: %w", u.task.ID, err)
+		return false, u.mendPacket(fmt.Errorf("read the progress of %s: %w", u.task.ID, err))
 	}
 	facts.BoxesTicked = progress.Boxes > u.task.Boxes
 	goOn := false

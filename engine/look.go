@@ -238,11 +238,20 @@ func whatNext(v StatusView, integrated bool) []string {
 			next = append(next, fmt.Sprintf("ferrox log --task %s (a commit speaks of a ruling that nobody gave: %s)", t.ID, t.Citations[0]))
 		}
 	}
+	stalled := map[lanes.TaskID]bool{}
+	for _, t := range v.Tasks {
+		if stalled[t.ID] = t.State == lanes.TaskStalled; stalled[t.ID] && len(t.Reasons) > 0 && t.Reasons[0].Next != "" {
+			next = append(next, t.Reasons[0].Next)
+		}
+	}
 	for _, h := range v.Holds {
 		switch h.State {
 		case hold.Open:
 			next = append(next, fmt.Sprintf("ferrox rule --reply-to %s -m TEXT", h.ID))
 		case hold.Released:
+			if stalled[h.Task] {
+				continue // it goes on once it is retried
+			}
 			next = append(next, fmt.Sprintf("%s goes on with ruling %s", h.Task, h.Ruling.ID))
 		case hold.Cancelled:
 		}

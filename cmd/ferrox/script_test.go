@@ -177,7 +177,7 @@ func mkpacket(ts *testscript.TestScript, neg bool, args []string) {
 func comma(r rune) bool { return r == ',' }
 
 // json FILE PATH VALUE checks one field of a JSON file (stdout and stderr too): a.b, list[0].c, list[id=T-1].state, or
-// list.# for a length. ! json fails when it has the value. Without VALUE it checks that the field is there.
+// 'list.#' for a length, quoted: # begins a comment. ! json fails when it has the value. Without VALUE it checks that the field is there.
 func jsonCheck(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 && len(args) != 3 {
 		ts.Fatalf("usage: json FILE PATH [VALUE]")
@@ -185,6 +185,9 @@ func jsonCheck(ts *testscript.TestScript, neg bool, args []string) {
 	var v any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &v))
 	got, err := field(v, args[1])
+	if strings.HasSuffix(args[1], ".") {
+		ts.Check(err)
+	}
 	switch {
 	case len(args) == 2 && (err == nil) == neg:
 		ts.Fatalf("%s is %s: %v", args[1], got, err)
@@ -195,6 +198,9 @@ func jsonCheck(ts *testscript.TestScript, neg bool, args []string) {
 
 // field reads one field of a decoded JSON value as text.
 func field(v any, path string) (string, error) {
+	if strings.HasSuffix(path, ".") {
+		return "", fmt.Errorf("%s ends with a dot: quote '%s#'", path, path)
+	}
 	inside := false // a dot between brackets is part of a value: [ref=a.txt]
 	dot := func(r rune) bool {
 		inside = r == '[' || inside && r != ']'

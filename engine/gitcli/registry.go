@@ -133,38 +133,55 @@ func (r *Repo) holder(branch string) (string, error) {
 // locate returns the git directory of the worktree at dir. Git itself would walk up to whatever repository is there,
 // so the link is followed both ways instead.
 func (r *Repo) locate(dir string) (string, error) {
-	gone := func(why string) error {
-		return fmt.Errorf("worktree %s: %w: %s", dir, engine.ErrWorktreeGone, why)
+	gone := func(why, next string) error {
+		return &engine.MendError{Err: fmt.Errorf("worktree %s: %w: %s", dir, engine.ErrWorktreeGone, why), Next: next}
 	}
 	dot := filepath.Join(dir, ".git")
 	fi, err := os.Lstat(dot)
 	if err != nil {
-		return "", gone("it has no .git")
+		return "", gone("it has no .git", r.relink(dir))
 	}
 	if fi.IsDir() || fi.Mode()&os.ModeSymlink != 0 {
 		if sameFile(dot, r.common) {
 			return r.common, nil
 		}
-		return "", gone("it is another repository")
+		return "", gone("it is another repository", moveAway(dir))
 	}
 	gitDir, err := readLink(dir, dot)
 	if err != nil {
-		return "", gone("its .git cannot be read")
+		return "", gone("its .git cannot be read", r.relink(dir))
 	}
 	if sameFile(gitDir, r.common) {
 		return r.common, nil
 	}
 	if !sameFile(filepath.Dir(gitDir), filepath.Join(r.common, "worktrees")) {
-		return "", gone("it does not belong to this repository")
+		return "", gone("it does not belong to this repository", moveAway(dir))
 	}
 	back, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
 	if err != nil {
-		return "", gone("its registration is missing")
+		return "", gone("its registration is missing", moveAway(dir))
 	}
 	if canonical(filepath.Dir(strings.TrimSuffix(string(back), "\n"))) != canonical(dir) {
-		return "", gone("it is registered for another folder")
+		return "", gone("it is registered for another folder", "git worktree repair "+dir)
 	}
 	return gitDir, nil
+}
+
+// moveAway is the command that makes room where a worktree belongs.
+func moveAway(dir string) string { return "mv " + dir + " " + dir + ".old" }
+
+// relink is the command for a folder whose link to its registration is broken: with a registration it is written anew.
+func (r *Repo) relink(dir string) string {
+	list, err := r.admins()
+	if fi, statErr := os.Stat(dir); err != nil || statErr != nil || !fi.IsDir() {
+		return moveAway(dir)
+	}
+	for _, a := range list {
+		if canonical(a.dir) == canonical(dir) {
+			return "git worktree repair"
+		}
+	}
+	return moveAway(dir)
 }
 
 // readLink reads a .git file.

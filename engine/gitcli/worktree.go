@@ -89,7 +89,10 @@ func (r *Repo) clearWay(ctx context.Context, dir, branch string) (bool, error) {
 		_, statErr := os.Lstat(w.Dir)
 		switch {
 		case os.IsNotExist(statErr) && w.Locked:
-			return false, fmt.Errorf("%w: %s is gone and its registration is locked: git worktree unlock it", engine.ErrWorktreeLocked, w.Dir)
+			return false, &engine.MendError{
+				Err:  fmt.Errorf("%w: %s is gone and its registration is locked", engine.ErrWorktreeLocked, w.Dir),
+				Next: "git worktree unlock " + w.Dir,
+			}
 		case here && w.Branch != branch:
 			return false, fmt.Errorf("the folder is registered for branch %q: move or remove that worktree", w.Branch)
 		case os.IsNotExist(statErr):
@@ -100,7 +103,7 @@ func (r *Repo) clearWay(ctx context.Context, dir, branch string) (bool, error) {
 			_, err := r.locate(dir)
 			return err == nil, err
 		default:
-			return false, fmt.Errorf("%w in %s: remove that worktree first", engine.ErrRefCheckedOut, w.Dir)
+			return false, &engine.MendError{Err: fmt.Errorf("%w in %s", engine.ErrRefCheckedOut, w.Dir), Next: r.bringBack(w.Dir, dir)}
 		}
 	}
 	return false, nil
@@ -115,6 +118,14 @@ func (r *Repo) stands(dir, branch string) bool {
 	return ok && len(on) == 1 && canonical(on[0]) == canonical(dir)
 }
 
+// bringBack is the command that gives a lane the branch which another worktree has: what is in that one comes along.
+func (r *Repo) bringBack(from, to string) string {
+	if canonical(from) == canonical(r.root) {
+		return "git -C " + from + " switch -"
+	}
+	return "git worktree move " + from + " " + to
+}
+
 // unregister drops the registration of one worktree whose folder is gone. `worktree prune` would drop them all.
 func (r *Repo) unregister(ctx context.Context, dir string) error {
 	return r.patiently(ctx, func(ctx context.Context) error {
@@ -127,7 +138,7 @@ func (r *Repo) unregister(ctx context.Context, dir string) error {
 // behind is taken back each time, so that neither the next try nor the user trips over it.
 func (r *Repo) add(ctx context.Context, dir, branch string, at lanes.Commit, args []string) error {
 	if _, err := os.Lstat(dir); err == nil && !emptyDir(dir) {
-		return fmt.Errorf("the folder is there and not empty: move it away")
+		return &engine.MendError{Err: errors.New("the folder is there and not empty"), Next: moveAway(dir)}
 	}
 	return r.patiently(ctx, func(ctx context.Context) error {
 		_, err := r.git(ctx, args...)
