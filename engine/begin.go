@@ -141,7 +141,7 @@ func (r *runner) addLane(ctx context.Context, u unit, fresh bool) error {
 	r.making.Lock()
 	defer r.making.Unlock()
 	if fresh {
-		if err := os.Remove(r.readyMark(u.lane)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := r.unready(u.lane); err != nil {
 			return err
 		}
 	}
@@ -180,6 +180,15 @@ func (r *runner) exempt(ctx context.Context) (func(path string) bool, error) {
 // readyMark is written once a fresh worktree has been set up, so that a crash in between runs the set-up again.
 func (r *runner) readyMark(l lanes.Lane) string {
 	return filepath.Join(r.Home, "runs", string(r.id), fmt.Sprintf("lane-%d.ready", l.Number))
+}
+
+// unready takes the mark of an earlier worktree away.
+func (r *runner) unready(l lanes.Lane) error {
+	defer crash.Around("lane unready")()
+	if err := os.Remove(r.readyMark(l)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // setUp copies ignored files into a fresh worktree and runs the set-up commands, once. It reports whether it did.
@@ -286,11 +295,12 @@ func (r *runner) endTaskTx(ctx context.Context, tx Tx, t lanes.Task, in lanes.In
 	}))
 }
 
-// ensureStatus writes the STATUS.md that a packet without one starts with.
+// ensureStatus writes the STATUS.md that a packet without one starts with. An empty one is what a crash left of it.
 func (r *runner) ensureStatus(u unit) error {
 	dir := filepath.Join(u.lane.Worktree, filepath.FromSlash(u.task.Path))
 	file := filepath.Join(dir, packet.StatusName)
-	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
+	info, err := os.Lstat(file)
+	if err == nil && info.Size() > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	prompt, err := os.ReadFile(filepath.Join(dir, packet.PromptName))

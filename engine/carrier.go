@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"ferrox/engine/crash"
 	"ferrox/hold"
 	"ferrox/lanes"
 )
@@ -148,6 +149,7 @@ func (e *Engine) handOver(ctx context.Context, tx Tx, run lanes.Run, owed []hold
 
 // replaceFile writes beside the file and renames: a reader sees the old one or the whole new one.
 func replaceFile(name string, body []byte) error {
+	defer crash.Around("write " + filepath.Base(name))()
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err

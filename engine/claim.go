@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,7 @@ func moveAcross(from, to string) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
+	crash.Point("set aside copied")
 	return os.Remove(from)
 }
 
@@ -106,17 +108,35 @@ func copyInto(root, worktree, name string) error {
 	return copyFile(src, filepath.Join(worktree, name), info.Mode())
 }
 
+// copyDir copies what is not there yet, each file whole: a crash may have cut an earlier copy short.
 func copyDir(src, dst string) error {
-	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
-		return err
-	}
-	err := os.CopyFS(dst, os.DirFS(src))
-	if errors.Is(err, os.ErrExist) {
-		return nil // a crash came between an earlier copy and its mark
-	}
-	return err
+	return filepath.WalkDir(src, func(from string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dst, strings.TrimPrefix(from, src))
+		if d.IsDir() {
+			return os.MkdirAll(to, 0o755)
+		}
+		info, err := d.Info()
+		if _, there := os.Lstat(to); err != nil || there == nil {
+			return err
+		}
+		if d.Type() == fs.ModeSymlink {
+			target, err := os.Readlink(from)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, to)
+		}
+		if !d.Type().IsRegular() {
+			return fmt.Errorf("%s is neither a file nor a folder nor a link", from)
+		}
+		return copyFile(from, to, info.Mode())
+	})
 }
 
+// copyFile puts a whole copy under the name, in one step.
 func copyFile(src, dst string, mode os.FileMode) error {
 	data, err := os.ReadFile(src)
 	if err != nil {
@@ -125,7 +145,11 @@ func copyFile(src, dst string, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(dst, data, mode.Perm())
+	part := dst + ".ferrox-copy" // one name, so that a repeated set-up leaves none behind
+	if err := os.WriteFile(part, data, mode.Perm()); err != nil {
+		return err
+	}
+	return os.Rename(part, dst)
 }
 
 func lastLine(s string) string {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -122,6 +123,7 @@ func (c *cleaning) all(ctx context.Context) (err error) {
 	if err := c.integration(ctx); err != nil {
 		return err
 	}
+	defer crash.Around("remove lanes folder")()
 	_ = os.Remove(c.batch.LanesDir) // only when it is empty
 	return nil
 }

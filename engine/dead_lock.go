@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -27,6 +28,7 @@ func (r *runner) clearDeadLock(l lanes.Lane) error {
 		return nil
 	}
 	r.Logger.Warn("remove the lock of a git that was killed", "lane", l.Number, "file", lock, "since", stamp(info.ModTime()))
+	defer crash.Around("clear dead lock")()
 	if err := os.Remove(lock); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the lock of a git that was killed: %w", err)
 	}

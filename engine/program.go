@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"ferrox/engine/crash"
 )
 
 // binDir is the folder that is first in a worker's PATH: it holds this program under the name ferrox and nothing else,
@@ -21,6 +23,7 @@ func (e *Engine) publishProgram() error {
 		return fmt.Errorf("make the folder of the workers' ferrox: %w", err)
 	}
 	fresh := link + "." + e.NewID()
+	defer crash.Around("link program")()
 	err := os.Symlink(e.Exe, fresh)
 	if err == nil {
 		err = os.Rename(fresh, link)

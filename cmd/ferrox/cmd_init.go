@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/engine/hook"
 	"ferrox/lanes/settings"
 )
@@ -123,6 +124,7 @@ func writeNew(name string, data []byte) (bool, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return false, err
 	}
+	defer crash.Around("write new file")()
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, os.ErrExist) {
 		return false, nil

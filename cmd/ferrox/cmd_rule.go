@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/engine/process"
 	"ferrox/engine/sshsig"
 	"ferrox/lanes/settings"
@@ -188,7 +189,10 @@ func (a *app) runSupervised(args []string) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, hangups...)
 	defer signal.Stop(signals)
-	if err := child.Start(); err != nil {
+	after := crash.Around("start command")
+	err := child.Start()
+	after()
+	if err != nil {
 		return usageError{fmt.Errorf("supervise: %w", err)}
 	}
 	go func() {
@@ -196,7 +200,7 @@ func (a *app) runSupervised(args []string) error {
 			_ = child.Process.Signal(s)
 		}
 	}()
-	err := child.Wait()
+	err = child.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return exitCode(max(exit.ExitCode(), 1))

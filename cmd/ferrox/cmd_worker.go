@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/engine/process"
 )
 
@@ -30,6 +31,7 @@ func (a *app) ask(ctx context.Context, q engine.WorkerRequest) error {
 	if err != nil {
 		return err
 	}
+	defer crash.Around("print")()
 	if answer.Exit != engine.ExitDone {
 		return a.told(answer)
 	}

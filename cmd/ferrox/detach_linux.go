@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -55,7 +56,10 @@ func (a *app) detach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	after := crash.Around("start engine")
+	err = cmd.Start()
+	after()
+	if err != nil {
 		return fmt.Errorf("start the engine: %w", err)
 	}
 	tell.Close()

@@ -35,7 +35,7 @@ func clean(s string) string {
 
 // show prints a value: as one JSON value with --json, else as text.
 func (a *app) show(v any, text func(io.Writer)) error {
-	crash.Point("print")
+	defer crash.Around("print")()
 	if !a.json {
 		text(a.stdout)
 		return nil

@@ -43,17 +43,43 @@ func TestPoint_LogsEveryName(t *testing.T) {
 
 func TestPoint_KillsAtTheNthPassingOfAllProcesses(t *testing.T) {
 	t.Parallel()
-	log := filepath.Join(t.TempDir(), "log")
-	for n := 1; n <= 3; n++ {
-		lines, err := child(t, log, "engine: effect after#2,engine: no such point#1")
-		var exit *exec.ExitError
-		killed := errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
-		if killed != (n == 2) || err != nil && !killed {
-			t.Errorf("process %d: %v", n, err)
-		}
-		if len(lines) != n {
-			t.Errorf("process %d: %q", n, lines)
-		}
+	tests := map[string]struct {
+		at    string
+		dies  [4]bool // each of four processes, one after the other
+		lines int     // that they leave
+	}{
+		"the second passing":        {"engine: effect after#2", [4]bool{false, true}, 4},
+		"one after the other":       {"engine: effect after#2>engine: effect before#1", [4]bool{false, true, true}, 7},
+		"the same twice":            {"engine: end#1>engine: end#2", [4]bool{true, false, true}, 4},
+		"one that is never passed":  {"no such point#1>engine: end#1", [4]bool{}, 4},
+		"counted after the first":   {"engine: end#1>engine: effect before#1", [4]bool{true, true}, 7},
+		"without a number: the 1st": {"engine: end", [4]bool{true}, 4},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := filepath.Join(t.TempDir(), "log")
+			var lines []string
+			deaths := 0
+			for n, dies := range tc.dies {
+				var err error
+				lines, err = child(t, log, tc.at)
+				var exit *exec.ExitError
+				killed := errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+				if killed != dies || err != nil && !killed {
+					t.Errorf("process %d: %v", n, err)
+				}
+				if killed {
+					deaths++
+				}
+			}
+			if len(lines) != tc.lines {
+				t.Errorf("%q", lines)
+			}
+			if got := Deaths(tc.at, strings.Join(lines, "\n")+"\n"); got != deaths {
+				t.Errorf("%d deaths in the log, %d processes died", got, deaths)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/gates"
 )
 
@@ -92,6 +93,7 @@ func (r *Repo) removeRegistered(ctx context.Context, dir string, scratch bool) e
 	if err := r.unregister(ctx, dir); err != nil {
 		return err
 	}
+	defer crash.Around("remove folder")()
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("the registration is gone, the folder is not: %w", err)
 	}
@@ -111,6 +113,7 @@ func makeRemovable(dir string) error {
 		if statErr != nil || info.Mode().Perm()&0o700 == 0o700 {
 			return nil
 		}
+		defer crash.Around("make removable")()
 		return os.Chmod(path, info.Mode().Perm()|0o700)
 	})
 	if errors.Is(err, fs.ErrNotExist) {

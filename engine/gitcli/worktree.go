@@ -12,6 +12,7 @@ import (
 	"github.com/sethvargo/go-retry"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -170,7 +171,10 @@ func (r *Repo) rollBack(ctx context.Context, dir, branch string, at lanes.Commit
 			return fmt.Errorf("take back worktree %s: %w", dir, err)
 		}
 	}
-	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, syscall.ENOTDIR) {
+	after := crash.Around("remove folder")
+	err = os.RemoveAll(dir)
+	after()
+	if err != nil && !errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("take back worktree %s: %w", dir, err)
 	}
 	if branch == "" {

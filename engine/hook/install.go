@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"ferrox/engine/crash"
 )
 
 // agentFile says where an agent keeps the hooks of a project, and what ours looks like there.
@@ -123,6 +125,7 @@ func writeSettings(file string, data []byte, mode fs.FileMode) error {
 	if cerr := tmp.Close(); err == nil {
 		err = cerr
 	}
+	defer crash.Around("replace agent settings")()
 	if err == nil {
 		err = os.Rename(tmp.Name(), file)
 	}

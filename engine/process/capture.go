@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -114,9 +115,12 @@ func (c *capture) open() bool {
 		size = head
 	}
 	if len(c.kept) > 2 {
+		after := crash.Around("drop output")
 		os.Remove(filepath.Join(c.dir, c.kept[1].name()))
+		after()
 		c.kept = append(c.kept[:1], c.kept[2:]...)
 	}
+	defer crash.Around("next output")()
 	next := segment{offset: c.seen}
 	f, err := os.OpenFile(filepath.Join(c.dir, next.name()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 )
 
 // ErrNotWorker: the caller does not run under a shim. Its text begins with the code of the outside contract.
@@ -105,7 +106,9 @@ func callSpool(ctx context.Context, worktree string, line []byte) (engine.Worker
 	defer tick.Stop()
 	for {
 		if b, err := os.ReadFile(stem + answerSuffix); err == nil {
+			after := crash.Around("take res.json")
 			os.Remove(stem + answerSuffix)
+			after()
 			return parseAnswer(b)
 		}
 		select {

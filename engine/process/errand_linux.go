@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"ferrox/engine/crash"
 )
 
 const (
@@ -35,7 +37,9 @@ func (r *Runner) Command(ctx context.Context, dir string, argv, env []string) (s
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = errandGrace
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	after := crash.Around("run command")
 	err = cmd.Run()
+	after()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // something it left behind holds its output open
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -51,6 +52,7 @@ func (g grip) signal(sig unix.Signal) error {
 	if err != nil {
 		return err
 	}
+	defer crash.Around("signal")()
 	var sent error
 	if err := rc.Control(func(fd uintptr) { sent = unix.PidfdSendSignal(int(fd), sig, nil, 0) }); err != nil {
 		return err

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -88,6 +90,7 @@ func writeJSONForGood(name string, v any) error {
 
 // replaceFile writes beside the file and renames. With durable, the bytes are on disk before the name is.
 func replaceFile(name string, b []byte, durable bool) error {
+	defer crash.Around("write " + kindOf(name))()
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
@@ -104,6 +107,17 @@ func replaceFile(name string, b []byte, durable bool) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// kindOf is what a file is called in every run: requests and their answers carry chance in their names.
+func kindOf(name string) string {
+	base := filepath.Base(name)
+	for _, suffix := range []string{requestSuffix, answerSuffix} {
+		if strings.HasSuffix(base, suffix) {
+			return suffix[1:]
+		}
+	}
+	return base
 }
 
 func syncDir(dir string) error {

@@ -98,12 +98,12 @@ func (s *server) serve(conn *net.UnixConn) {
 		return
 	}
 	answer, _ := s.desk.answer(s.handling, line)
-	crash.Point("socket answer")
 	b, err := json.Marshal(answer)
 	if err != nil {
 		return
 	}
 	conn.SetWriteDeadline(time.Now().Add(requestTime))
+	defer crash.Around("socket answer")()
 	conn.Write(append(b, '\n'))
 }
 

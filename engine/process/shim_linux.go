@@ -100,7 +100,6 @@ func prepare(file string) (*shim, error) {
 	if s.lock, err = lockLane(s.spec.LaneLock); err != nil {
 		return nil, err
 	}
-	defer crash.Around("record shim")()
 	if err := s.record(); err != nil {
 		return nil, errors.Join(err, s.lock.Close())
 	}
@@ -175,7 +174,6 @@ const (
 
 // leave writes the exit record.
 func (s *shim) leave(exit engine.WorkerExit) error {
-	defer crash.Around("exit record")()
 	name := filepath.Join(s.spec.Dir, exitFile)
 	end := time.Now().Add(leaveTime)
 	for {

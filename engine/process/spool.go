@@ -58,11 +58,10 @@ func serveFile(ctx context.Context, stem string, d *desk, keepFailed bool) error
 	if err != nil {
 		return fmt.Errorf("answer spooled request: %w", err)
 	}
-	crash.Point("spool answer before")
 	if err := replaceFile(stem+answerSuffix, b, false); err != nil {
 		return fmt.Errorf("answer spooled request: %w", err)
 	}
-	crash.Point("spool answer after")
+	defer crash.Around("take req.json")()
 	return os.Remove(stem + requestSuffix)
 }
 
@@ -94,7 +93,9 @@ func clearSpool(spool string) {
 		return
 	}
 	for _, n := range names {
+		after := crash.Around("clear res.json")
 		os.Remove(n)
+		after()
 	}
 }
 

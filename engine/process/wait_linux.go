@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ferrox/engine"
-	"ferrox/engine/crash"
 	"ferrox/lanes"
 )
 
@@ -75,7 +74,6 @@ func askLane(dir string) error {
 
 // Terminate implements engine.Workers. A shim that is gone already is no error.
 func (r *Runner) Terminate(id lanes.Identity) error {
-	defer crash.Around("terminate")()
 	g, err := grabIdentity(id)
 	if err == nil {
 		err = errors.Join(g.signal(unix.SIGTERM), g.close())

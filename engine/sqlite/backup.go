@@ -12,6 +12,7 @@ import (
 	sqlite3 "github.com/mattn/go-sqlite3"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 )
 
 // backupStep is how many pages are copied between two looks at the context.
@@ -46,6 +47,7 @@ func (s *Store) Backup(ctx context.Context, dest string) error {
 // publish gives a finished file its name without replacing another. Where the file system knows no links, what appeared
 // there in this very moment would be replaced.
 func publish(part, dest string) error {
+	defer crash.Around("publish backup")()
 	err := os.Link(part, dest)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 )
 
 // reader reads inside one transaction. It is used by one goroutine.
@@ -48,12 +49,17 @@ type tx struct {
 	writes []string // what else it writes
 }
 
-// wrote names the transaction for the crash points: after its events, or, without any, after the records it writes.
-func (t *tx) wrote() string {
-	if len(t.events) > 0 {
-		return strings.Join(t.events, "+")
+// around names the transaction for the crash points: after its events, or, without any, after the records it writes. One
+// that writes nothing is no effect.
+func (t *tx) around() (after func()) {
+	wrote := t.events
+	if len(wrote) == 0 {
+		wrote = slices.Compact(t.writes)
 	}
-	return strings.Join(slices.Compact(t.writes), "+")
+	if len(wrote) == 0 {
+		return func() {}
+	}
+	return crash.Around("commit " + strings.Join(wrote, "+"))
 }
 
 var _ engine.Tx = (*tx)(nil)

@@ -14,6 +14,7 @@ import (
 	sqlite3 "github.com/mattn/go-sqlite3"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 )
 
 // ErrNotStore: a file is no database of ferrox. Nothing was changed.
@@ -147,7 +148,10 @@ func swap(whole, path string, at time.Time) (kept string, err error) {
 		if err := alone(path); err != nil && !errors.Is(err, ErrDamaged) {
 			return "", err
 		}
-		if err := os.Link(path, kept); err != nil {
+		after := crash.Around("keep database")
+		err := os.Link(path, kept)
+		after()
+		if err != nil {
 			return "", fmt.Errorf("keep the present database: %w (%w); make its folder writable", engine.ErrDisk, err)
 		}
 	}
@@ -156,10 +160,14 @@ func swap(whole, path string, at time.Time) (kept string, err error) {
 		if present {
 			name = kept
 		}
-		if err := os.Rename(path+side, name+side+lost(present)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		after := crash.Around("set side file aside")
+		err := os.Rename(path+side, name+side+lost(present))
+		after()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return kept, fmt.Errorf("set the side file aside: %w (%w)", engine.ErrDisk, err)
 		}
 	}
+	defer crash.Around("put backup in place")()
 	if err := os.Rename(whole, path); err != nil {
 		return kept, fmt.Errorf("put the backup in place: %w (%w)", engine.ErrDisk, err)
 	}

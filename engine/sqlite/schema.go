@@ -13,6 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"ferrox/engine"
+	"ferrox/engine/crash"
 	"ferrox/migrations"
 )
 
@@ -127,8 +128,16 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return explain("read the migrations", err)
 	}
-	if _, err := p.Up(ctx); err != nil {
-		return explain("migrate", err)
+	for {
+		after := crash.Around("migrate")
+		_, err := p.UpByOne(ctx)
+		after()
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			break
+		}
+		if err != nil {
+			return explain("migrate", err)
+		}
 	}
 	return syncFolder(filepath.Dir(s.path))
 }

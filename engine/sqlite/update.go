@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ferrox/engine"
-	"ferrox/engine/crash"
 	"ferrox/migrations"
 )
 
@@ -67,7 +66,7 @@ func (s *Store) transact(ctx context.Context, c *session, attempt string, fn fun
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", attempt, ctx.Err())
 	}
-	after := crash.Around("commit " + t.wrote())
+	after := t.around()
 	if _, err := c.exec("COMMIT"); err != nil {
 		return explain(attempt, err)
 	}

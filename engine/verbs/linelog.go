@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ferrox/engine/crash"
 )
 
 // appendLine adds one record to a log of JSON lines, under the log's lock. decide gives the record, or none; it may read the
@@ -79,6 +81,7 @@ func addSynced(path string, line []byte) error {
 	if err != nil {
 		return fmt.Errorf("append to log: %w", err)
 	}
+	defer crash.Around("append to log")()
 	if _, err := f.Write(line); err != nil {
 		return fmt.Errorf("append to log: %w", errors.Join(err, f.Truncate(before.Size())))
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"ferrox/engine/crash"
 	"ferrox/gates/sealed"
 )
 
@@ -57,6 +58,7 @@ func putObject(path string, data []byte) error {
 		return err
 	}
 	temp := tempName(path, nonce())
+	defer crash.Around("put object")()
 	err := writeSynced(temp, data, 0o444)
 	if err == nil {
 		err = os.Rename(temp, path)

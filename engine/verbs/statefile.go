@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ferrox/engine/crash"
 )
 
 // fields is the top level of a JSON state file. What a verb does not know is kept as it was.
@@ -89,6 +91,7 @@ func replace(path string, data []byte, k *lock) error {
 		_ = os.Remove(temp)
 		return fmt.Errorf("write state: %w", err)
 	}
+	defer crash.Around("replace state")()
 	if err := k.guarded(func() error { return os.Rename(temp, path) }); err != nil {
 		_ = os.Remove(temp)
 		return err

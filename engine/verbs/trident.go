@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrox/engine/crash"
 	"ferrox/gates/trident"
 	"ferrox/lanes/settings"
 )
@@ -103,7 +104,9 @@ func (c *call) ask(m settings.PanelMember, q trident.Query) (findings []string, 
 	cmd.Stdin = strings.NewReader(prompt(q.Checkpoint))
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	cmd.WaitDelay = 5 * time.Second // for children that keep the output open
+	after := crash.Around("ask reviewer")
 	err := cmd.Run()
+	after()
 	var exit *exec.ExitError
 	switch {
 	case err != nil && !errors.As(err, &exit) && ctx.Err() == nil:
