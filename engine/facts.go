@@ -137,15 +137,6 @@ func reviewsOf(u unit) gates.Reviews {
 	return found
 }
 
-// ownRecord reports whether a path is one of the packet's own records, which may be uncommitted.
-func (u unit) ownRecord(path string) bool { return recordOf(u.task.Path, path) }
-
-// recordOf reports whether a path is a record of the packet in a folder: exactly there, not wherever a name is the same.
-func recordOf(folder, path string) bool {
-	rest, own := strings.CutPrefix(path, folder+"/")
-	return own && (rest == packet.StatusName || rest == packet.DoneName || strings.HasPrefix(rest, packet.ReviewsName+"/"))
-}
-
 // dirty lists what is not committed outside the packet's own records and ferrox's spool.
 func dirty(u unit, tree WorktreeStatus) []string {
 	var paths []string
@@ -155,47 +146,4 @@ func dirty(u unit, tree WorktreeStatus) []string {
 		}
 	}
 	return paths
-}
-
-// overlay reads the packet's own uncommitted records, which go into the merge commit's tree.
-func overlay(u unit, tree WorktreeStatus) ([]File, error) {
-	var files []File
-	done := u.task.Path + "/" + packet.DoneName
-	paths := []string{done} // whatever the repository ignores: without it the task would count as unfinished
-	for _, e := range tree.Entries {
-		if u.ownRecord(e.Path) && e.Path != done {
-			paths = append(paths, e.Path)
-		}
-	}
-	for _, path := range paths {
-		f, err := readFile(u.lane.Worktree, path)
-		if errors.Is(err, os.ErrNotExist) {
-			continue // deleted in the work tree: the committed version stays
-		}
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-	}
-	return files, nil
-}
-
-func readFile(root, path string) (File, error) {
-	full := filepath.Join(root, filepath.FromSlash(path))
-	info, err := os.Lstat(full)
-	if err != nil {
-		return File{}, err
-	}
-	f := File{Path: path, Mode: "100644"}
-	switch mode := info.Mode(); {
-	case mode&os.ModeSymlink != 0:
-		target, err := os.Readlink(full)
-		return File{Path: path, Mode: "120000", Data: []byte(target)}, err
-	case !mode.IsRegular():
-		return f, fmt.Errorf("%s is not a file", path)
-	case mode&0o111 != 0:
-		f.Mode = "100755"
-	}
-	f.Data, err = os.ReadFile(full)
-	return f, err
 }

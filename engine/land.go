@@ -76,7 +76,7 @@ func (r *runner) tryLand(ctx context.Context, path gates.Path, u unit) (verdict,
 }
 
 func (r *runner) computeMerge(ctx context.Context, u unit, f gates.Facts, tree WorktreeStatus) (MergeResult, error) {
-	files, err := overlay(u, tree)
+	files, err := r.overlay(ctx, u, tree)
 	if err != nil {
 		return MergeResult{}, err
 	}

@@ -62,6 +62,7 @@ func (a *app) cmdInit() *cobra.Command {
 				data []byte
 			}{
 				{engine.SettingsFile, settings.Template()},
+				{filepath.Join(filepath.Dir(engine.SettingsFile), settings.SchemaName), settings.Schema()},
 				{"tasks/EX-1-greeting/PROMPT.md", []byte(examplePacket)},
 			} {
 				fresh, err := writeNew(filepath.Join(info.Root, f.name), f.data)

@@ -17,9 +17,9 @@ import (
 )
 
 // With -update the schema is written instead of compared.
-var update = flag.Bool("update", false, "write docs/config.schema.json")
+var update = flag.Bool("update", false, "write config.schema.json")
 
-const schemaPath = "../../docs/config.schema.json"
+const schemaPath = settings.SchemaName
 
 // durationPattern is what settings.ParseDuration takes, without signs: they are out of every range.
 const durationPattern = `^([0-9]+(\.[0-9]+)?d)?(([0-9]+(\.[0-9]+)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$`
@@ -126,7 +126,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("docs/config.schema.json is not what the types say; run: go test ./lanes/settings -run TestSchema -update")
+		t.Error("config.schema.json is not what the types say; run: go test ./lanes/settings -run TestSchema -update")
 	}
 }
 

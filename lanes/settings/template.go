@@ -1,5 +1,16 @@
 package settings
 
+import _ "embed" // for the schema
+
+//go:embed config.schema.json
+var schema []byte
+
+// SchemaName is the file that the template refers to, in the folder of the settings.
+const SchemaName = "config.schema.json"
+
+// Schema returns the JSON schema of the settings file, for editors.
+func Schema() []byte { return schema }
+
 // Template returns the settings file that "ferrox init" writes: every key with its default and what it means. Reading it back
 // gives the default settings.
 func Template() []byte { return []byte(template) }
@@ -7,7 +18,7 @@ func Template() []byte { return []byte(template) }
 const template = `// Settings of ferrox. Comments and trailing commas are fine; what is left out has the value shown here.
 // Durations: "30s", "15m", "4h", "30d". A batch reads this file once, when it starts.
 {
-  // The schema is docs/config.schema.json of ferrox; put a copy beside this file and an editor completes the keys.
+  // "ferrox init" wrote the schema beside this file: an editor completes the keys with it. ferrox does not read it.
   "$schema": "./config.schema.json",
 
   "runner": {
