@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed" // for the schema
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,14 @@ import (
 	"ferrox/engine/hook"
 	"ferrox/lanes/settings"
 )
+
+// schema is the JSON schema of the settings file, for editors.
+//
+//go:embed config.schema.json
+var schema []byte
+
+// schemaName is the file that the settings' template refers to, in the folder of the settings.
+const schemaName = "config.schema.json"
 
 const examplePacket = `# Task: EX-1 - Greet the reader
 
@@ -62,7 +71,7 @@ func (a *app) cmdInit() *cobra.Command {
 				data []byte
 			}{
 				{engine.SettingsFile, settings.Template()},
-				{filepath.Join(filepath.Dir(engine.SettingsFile), settings.SchemaName), settings.Schema()},
+				{filepath.Join(filepath.Dir(engine.SettingsFile), schemaName), schema},
 				{"tasks/EX-1-greeting/PROMPT.md", []byte(examplePacket)},
 			} {
 				fresh, err := writeNew(filepath.Join(info.Root, f.name), f.data)

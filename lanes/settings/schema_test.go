@@ -19,7 +19,7 @@ import (
 // With -update the schema is written instead of compared.
 var update = flag.Bool("update", false, "write config.schema.json")
 
-const schemaPath = settings.SchemaName
+const schemaPath = "../../cmd/ferrox/config.schema.json"
 
 // durationPattern is what settings.ParseDuration takes, without signs: they are out of every range.
 const durationPattern = `^([0-9]+(\.[0-9]+)?d)?(([0-9]+(\.[0-9]+)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$`

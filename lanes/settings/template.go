@@ -1,16 +1,5 @@
 package settings
 
-import _ "embed" // for the schema
-
-//go:embed config.schema.json
-var schema []byte
-
-// SchemaName is the file that the template refers to, in the folder of the settings.
-const SchemaName = "config.schema.json"
-
-// Schema returns the JSON schema of the settings file, for editors.
-func Schema() []byte { return schema }
-
 // Template returns the settings file that "ferrox init" writes: every key with its default and what it means. Reading it back
 // gives the default settings.
 func Template() []byte { return []byte(template) }
