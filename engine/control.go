@@ -241,6 +241,9 @@ func (r *runner) retry(ctx context.Context, c Command) (Done, error) {
 		if err := refuseCancelled(u); err != nil {
 			return err
 		}
+		if u.batch.Phase == lanes.PhaseCompleted { // nothing would ever run it
+			return refuse(ExitRefused, string(lanes.CodeStateForbids), "ferrox run batch "+u.task.Path, "batch %s is %s", r.id, u.batch.Phase)
+		}
 		return r.retryTx(ctx, tx, u.task, c.Why)
 	})
 	return done, err
@@ -327,9 +330,13 @@ func (r *runner) skip(ctx context.Context, c Command) (Done, error) {
 		if _, err := u.task.State.Fire(lanes.Skip); err != nil {
 			return refuse(ExitRefused, string(lanes.CodeStateForbids), "ferrox show "+string(c.Task), "%v", err)
 		}
-		return r.endTaskTx(ctx, tx, u.task, lanes.Skip, []lanes.Reason{{
+		err = r.endTaskTx(ctx, tx, u.task, lanes.Skip, []lanes.Reason{{
 			Code: lanes.CodeSkipped, Ref: string(c.Task), Text: "skipped by the operator: " + firstLine(c.Why), Clears: "operator", Next: "ferrox retry " + string(c.Task),
 		}})
+		if err != nil {
+			return err
+		}
+		return r.completeTx(ctx, tx)
 	})
 	return done, err
 }

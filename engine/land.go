@@ -249,6 +249,7 @@ func (r *runner) landTx(ctx context.Context, tx Tx, p gates.Permit, key string, 
 		r.moveLane(ctx, tx, t, lanes.Free),
 		tx.SettleEffect(ctx, key, lanes.EffectDone, "landed", r.Clock.Now()),
 		r.event(ctx, tx, lanes.Event{Batch: r.id, Type: "merge", Task: t.ID, Lane: t.Lane, Ref: string(intent.New), Name: "landed", Text: text, Data: string(data)}),
+		r.completeTx(ctx, tx),
 	)
 }
 

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"ferrox/lanes"
@@ -103,32 +102,16 @@ func (r *runner) pause(ctx context.Context, cause lanes.Cause, seen ...lanes.Tas
 // end closes a batch in which nothing can happen any more.
 func (r *runner) end(ctx context.Context, s snapshot) (*Outcome, error) {
 	out := Outcome{Batch: r.id, Phase: lanes.PhaseCompleted, Exit: ExitDone}
-	landed := 0
-	for _, t := range s.tasks {
-		switch t.State {
-		case lanes.TaskSucceeded:
-			landed++
-		case lanes.TaskSkipped:
-		case lanes.TaskPending, lanes.TaskRunning, lanes.TaskHeld, lanes.TaskStalled, lanes.TaskFailed, lanes.TaskBlocked:
-			out.Phase, out.Exit = lanes.PhaseFailed, ExitFailed
-		}
+	landed, closed := tally(s.tasks)
+	if !closed {
+		out.Phase, out.Exit = lanes.PhaseFailed, ExitFailed
 	}
 	err := r.commit(ctx, func(tx Tx) error {
 		b, err := tx.Batch(ctx, r.id)
 		if err != nil {
 			return err
 		}
-		b.Phase, b.Cause, b.EndedAt = out.Phase, "", r.Clock.Now()
-		if _, err := tx.PutBatch(ctx, b); err != nil {
-			return err
-		}
-		if err := r.closeLanes(ctx, tx); err != nil {
-			return err
-		}
-		return r.event(ctx, tx, lanes.Event{
-			Batch: r.id, Type: "engine", Name: "ended", Ref: string(out.Phase),
-			Text: fmt.Sprintf("%d of %d tasks are in %s", landed, len(s.tasks), b.Integration),
-		})
+		return r.endTx(ctx, tx, b, out.Phase, landed, len(s.tasks))
 	})
 	return &out, err
 }
