@@ -22,6 +22,7 @@ type landIntent struct {
 	Lane lanes.Commit `json:"lane"` // the lane head that the predicate examined
 
 	coverage *coverageDelta // measured after the branch has moved; never stored with the intent
+	commits  laneCommits    // likewise
 }
 
 // land asks the predicate, computes the merge, verifies it, asks again, and moves the integration branch by
@@ -167,6 +168,7 @@ func (r *runner) publish(ctx context.Context, p gates.Permit, u unit, f gates.Fa
 	if intent.coverage, err = r.coverageOf(ctx, intent); err != nil {
 		return verdict{}, err
 	}
+	intent.commits = r.commitsOf(ctx, u, intent.Lane)
 	return verdict{landed: true}, r.commit(ctx, func(tx Tx) error {
 		return r.landTx(ctx, tx, p, key, intent, len(f.Changed) == 0 || onlyRecords(u, f.Changed))
 	})
@@ -249,6 +251,7 @@ func (r *runner) landTx(ctx context.Context, tx Tx, p gates.Permit, key string, 
 		r.moveLane(ctx, tx, t, lanes.Free),
 		tx.SettleEffect(ctx, key, lanes.EffectDone, "landed", r.Clock.Now()),
 		r.event(ctx, tx, lanes.Event{Batch: r.id, Type: "merge", Task: t.ID, Lane: t.Lane, Ref: string(intent.New), Name: "landed", Text: text, Data: string(data)}),
+		r.flagCitations(ctx, tx, u, laneCommits{all: intent.commits.all, read: intent.commits.read}),
 		r.completeTx(ctx, tx),
 	)
 }

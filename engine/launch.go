@@ -202,7 +202,10 @@ func (r *runner) recordExit(ctx context.Context, u unit, exit WorkerExit, by str
 	if len(exit.Ended) > 0 {
 		text += "; had to be ended: " + strings.Join(exit.Ended, ", ")
 	}
-	commits := r.newCommits(ctx, u)
+	if fresh, err := r.unit(ctx, u.task.ID); err == nil && fresh.run != nil {
+		u = fresh // what was ruled and acknowledged while the run lasted
+	}
+	commits := r.commitsOf(ctx, u, "")
 	return r.commit(ctx, func(tx Tx) error {
 		run, err := tx.Run(ctx, u.run.ID)
 		if err != nil {

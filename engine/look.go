@@ -87,13 +87,13 @@ func (e *Engine) statusOf(ctx context.Context, r Reader, b lanes.Batch) (StatusV
 	if err != nil {
 		return v, err
 	}
+	citations, err := citationsOf(ctx, r, b.ID, "")
+	if err != nil {
+		return v, err
+	}
 	for _, t := range tasks {
 		view := e.viewHeldTask(b, t, holds)
-		if slices.ContainsFunc(holds, func(h hold.Record) bool { return h.Task == t.ID }) {
-			if view.Citations, err = citationsOf(ctx, r, b.ID, t.ID); err != nil {
-				return v, err
-			}
-		}
+		view.Citations = textsOf(citations[t.ID])
 		v.Tasks = append(v.Tasks, view)
 	}
 	if v.Lanes, err = e.lanesOf(ctx, r, b.ID); err != nil {
@@ -233,11 +233,6 @@ func (e *Engine) Log(ctx context.Context, f EventFilter) ([]EventView, error) {
 // whatNext says what happens next, or what to type.
 func whatNext(v StatusView, integrated bool) []string {
 	next := []string{}
-	for _, t := range v.Tasks {
-		if len(t.Citations) > 0 {
-			next = append(next, fmt.Sprintf("ferrox log --task %s (a commit speaks of a ruling that nobody gave: %s)", t.ID, t.Citations[0]))
-		}
-	}
 	stalled := map[lanes.TaskID]bool{}
 	for _, t := range v.Tasks {
 		if stalled[t.ID] = t.State == lanes.TaskStalled; stalled[t.ID] && len(t.Reasons) > 0 && t.Reasons[0].Next != "" {

@@ -43,7 +43,7 @@ type TaskView struct {
 	AuthorizedCommit lanes.Commit    `json:"authorized_commit,omitempty"`
 	MergeCommit      lanes.Commit    `json:"merge_commit,omitempty"`
 	Reasons          []lanes.Reason  `json:"reasons"`
-	Citations        []string        `json:"citations,omitempty"` // while a hold binds it: commits that speak of a ruling nobody gave
+	Citations        []string        `json:"citations,omitempty"` // commits that speak of a ruling nobody gave, rulings that no commit names; nothing follows from them
 	Path             string          `json:"path"`
 	StartedAt        string          `json:"started_at,omitempty"`
 	EndedAt          string          `json:"ended_at,omitempty"`

@@ -133,6 +133,7 @@ type MessageFilter struct {
 type EventFilter struct {
 	Batch lanes.BatchID
 	Task  lanes.TaskID
+	Names []string
 	After int64 // only Seq > After
 	Limit int   // the newest Limit ones, still in ascending order; 0 is all
 }

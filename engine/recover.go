@@ -170,6 +170,7 @@ func (r *runner) recordLanding(ctx context.Context, u unit, key string, i landIn
 	if i.coverage, err = r.coverageOf(ctx, i); err != nil {
 		return err
 	}
+	i.commits = r.commitsOf(ctx, u, i.Lane)
 	return r.commit(ctx, func(tx Tx) error { return r.landTx(ctx, tx, permit, key, i, empty) })
 }
 

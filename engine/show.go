@@ -55,8 +55,14 @@ func (e *Engine) showTask(ctx context.Context, r Reader, id string) (any, error)
 		if err != nil {
 			return nil, err
 		}
+		citations, err := citationsOf(ctx, r, b.ID, t.ID)
+		if err != nil {
+			return nil, err
+		}
+		view := viewTask(t)
+		view.Citations = textsOf(citations[t.ID])
 		holds, err := e.holdsOf(ctx, r, HoldFilter{Batch: b.ID, Task: t.ID})
-		return TaskDetail{TaskView: viewTask(t), Batch: b.ID, Scope: t.Scope, Scoped: t.Scoped, Runs: viewRuns(runs), Holds: holds}, err
+		return TaskDetail{TaskView: view, Batch: b.ID, Scope: t.Scope, Scoped: t.Scoped, Runs: viewRuns(runs), Holds: holds}, err
 	}
 	return nil, nil
 }

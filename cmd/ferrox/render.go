@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -11,6 +12,7 @@ import (
 
 	"ferrox/engine"
 	"ferrox/engine/crash"
+	"ferrox/gates"
 )
 
 // clean shows a text on one line. Control characters, and what could turn the direction of a line, are escaped: names and
@@ -79,12 +81,28 @@ func (a *app) writeStatus(w io.Writer, v engine.StatusView) {
 		fmt.Fprintln(w)
 		a.writeHolds(w, v.Holds)
 	}
+	for _, t := range v.Tasks {
+		for _, c := range t.Citations {
+			fmt.Fprintf(w, "\nremark: %s: %s (%s)", clean(string(t.ID)), clean(c), remarkText(c))
+		}
+	}
 	for _, n := range v.Next {
 		fmt.Fprintf(w, "\nnext: %s", clean(n))
 	}
-	if len(v.Next) > 0 {
+	if len(v.Next) > 0 || slices.ContainsFunc(v.Tasks, func(t engine.TaskView) bool { return len(t.Citations) > 0 }) {
 		fmt.Fprintln(w)
 	}
+}
+
+// remarkText says for people what a remark on commits and rulings means.
+func remarkText(c string) string {
+	switch {
+	case strings.HasPrefix(c, gates.FlagUncited):
+		return "the worker has this ruling, and no commit names it"
+	case strings.Contains(c, gates.FlagWrongUnit):
+		return "a commit names a ruling on another task"
+	}
+	return "a commit speaks of a ruling that nobody gave"
 }
 
 // writeTasks writes a row a task, in the colour of its state.

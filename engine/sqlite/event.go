@@ -25,6 +25,7 @@ func (r *reader) Events(ctx context.Context, f engine.EventFilter) ([]lanes.Even
 	q := &filter{}
 	equal(q, "batch", f.Batch)
 	equal(q, "task", f.Task)
+	among(q, "name", f.Names)
 	if f.After > 0 {
 		q.add("seq > ?", f.After)
 	}
