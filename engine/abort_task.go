@@ -73,12 +73,14 @@ func (e *Engine) aborted(ctx context.Context, q SendRequest, done Done, result s
 		}
 		u, err := e.sentUnit(ctx, r, t)
 		u.Message = done.Message
-		for _, id := range done.Holds {
-			h, err := r.Hold(ctx, id)
-			if err != nil {
-				return err
+		if err != nil {
+			return err
+		}
+		holds, err := r.Holds(ctx, HoldFilter{Batch: t.Batch, Task: t.ID})
+		for _, h := range holds {
+			if h.State == hold.Cancelled {
+				u.Holds = append(u.Holds, e.answerHold(h))
 			}
-			u.Holds = append(u.Holds, e.answerHold(h))
 		}
 		out.Units = []SentUnit{u}
 		return err
@@ -125,11 +127,7 @@ func (r *runner) abortUnit(ctx context.Context, c Command) (Done, error) {
 		if err := tx.AddMessage(ctx, m); err != nil {
 			return err
 		}
-		done.Holds = nil
 		for _, h := range u.holds {
-			if h.Unresolved() {
-				done.Holds = append(done.Holds, h.ID)
-			}
 			if err := r.cancelHold(ctx, tx, h, c.Why); err != nil {
 				return err
 			}

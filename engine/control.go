@@ -34,7 +34,6 @@ type Done struct {
 	Commit lanes.Commit   `json:"commit,omitempty"`
 
 	Message lanes.MessageID `json:"message,omitempty"` // the message that it comes from
-	Holds   []lanes.HoldID  `json:"holds,omitempty"`   // holds that it cancelled
 }
 
 // performAll carries out the commands that other processes asked for.
