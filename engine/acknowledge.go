@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"ferrox/hold"
@@ -33,16 +34,30 @@ func (e *Engine) acknowledge(ctx context.Context, tx Tx, run lanes.Run, ruling, 
 		return nil, "", refuse(ExitRefused, "not-open", "ferrox show "+string(h.ID), "%v", err)
 	}
 	answer := Acknowledged{Ruling: h.Ruling, Hold: h.ID}
-	if h.Delivery == hold.DeliveryAcknowledged {
-		return answer, "acknowledged before", nil
-	}
 	m := e.message(run.Batch, run.Task, run.Lane, mailbox.TypeReply, mailbox.RoleWorker)
 	m.By, m.ReplyTo, m.Text = string(run.Task), string(h.Ruling), text
+	if h.Delivery == hold.DeliveryAcknowledged {
+		return answer, "acknowledged before", e.sayMore(ctx, tx, m)
+	}
 	err = errors.Join(tx.AddMessage(ctx, m), second(tx.PutHold(ctx, next)), e.event(ctx, tx, lanes.Event{
 		Batch: h.Batch, Task: h.Task, Lane: h.Lane, Type: "ruling", Name: rulingAcknowledged, Ref: string(h.Ruling),
 		Text: "the worker has the ruling on " + aboutHold(h),
 	}))
 	return answer, "acknowledged", err
+}
+
+// sayMore keeps what a worker says about a ruling that it has acknowledged before, once.
+func (e *Engine) sayMore(ctx context.Context, tx Tx, m mailbox.Message) error {
+	if m.Text == "" {
+		return nil
+	}
+	said, err := tx.Messages(ctx, MessageFilter{Batch: m.Batch, Task: m.Task, Types: []mailbox.Type{mailbox.TypeReply}, ReplyTo: m.ReplyTo})
+	if err != nil || slices.ContainsFunc(said, func(s mailbox.Message) bool { return s.Text == m.Text }) {
+		return err
+	}
+	return errors.Join(tx.AddMessage(ctx, m), e.event(ctx, tx, lanes.Event{
+		Batch: m.Batch, Task: m.Task, Lane: m.Lane, Type: "task", Name: "worker-said", Ref: string(m.ID), Text: firstLine(m.Text),
+	}))
 }
 
 // ruledHold finds the hold of the run's own task that a ruling's id, or an unambiguous start of it, names.

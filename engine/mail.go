@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"ferrox/lanes"
@@ -89,7 +90,7 @@ func (e *Engine) answerMail(ctx context.Context, tx Tx, run lanes.Run, id, text 
 	to := all[0]
 	answer := map[string]string{"message": string(to.ID)}
 	before, err := tx.Messages(ctx, MessageFilter{Batch: run.Batch, Task: run.Task, Types: []mailbox.Type{mailbox.TypeReply}, ReplyTo: string(to.ID)})
-	if err != nil || len(before) > 0 && text == "" {
+	if err != nil || slices.ContainsFunc(before, func(m mailbox.Message) bool { return text == "" || m.Text == text }) {
 		return answer, "answered before", true, err
 	}
 	m := e.message(run.Batch, run.Task, run.Lane, mailbox.TypeReply, mailbox.RoleWorker)
