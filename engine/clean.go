@@ -135,40 +135,11 @@ func (c *cleaning) compareWith(ctx context.Context) (lanes.Commit, error) {
 	if err != nil || info.Head != "" {
 		return info.Head, err
 	}
-	homes, err := c.homes(ctx)
+	homes, err := c.homes(ctx, c.batch)
 	if err != nil || len(homes) == 0 {
 		return "", err
 	}
 	return homes[0].head, nil
-}
-
-// home is a branch of the user's that may hold what landed.
-type home struct {
-	name string
-	head lanes.Commit
-}
-
-// homes are the branch that the batch started from and the one that is checked out.
-func (c *cleaning) homes(ctx context.Context) ([]home, error) {
-	repo, err := c.Git.Inspect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := []string{repo.Branch}
-	if ref := c.batch.BaseRef; ref != "HEAD" && ref != repo.Branch {
-		names = append(names, ref)
-	}
-	var found []home
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		info, err := c.Git.Branch(ctx, name)
-		if err == nil && info.Head != "" { // a base that was no branch holds nothing
-			found = append(found, home{name, info.Head})
-		}
-	}
-	return found, nil
 }
 
 func (c *cleaning) keep(l lanes.Lane, reasons ...lanes.Reason) {

@@ -24,7 +24,7 @@ func (c *cleaning) integration(ctx context.Context) error {
 		})
 		return nil
 	}
-	homes, err := c.homes(ctx)
+	homes, err := c.homes(ctx, c.batch)
 	if err != nil {
 		return err
 	}

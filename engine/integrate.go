@@ -19,7 +19,7 @@ type IntegrateOptions struct {
 
 // Integrated is the answer of `ferrox integrate`.
 type Integrated struct {
-	Result string        `json:"result"` // integrated, or already-integrated
+	Result string        `json:"result"` // integrated, already-integrated, or nothing-to-integrate
 	Batch  lanes.BatchID `json:"batch"`
 	Into   string        `json:"into"`
 	Commit lanes.Commit  `json:"commit"` // where the branch is now
@@ -70,6 +70,9 @@ func (r *runner) integrate(ctx context.Context, into string) (Integrated, error)
 	if f.Tree.Head != "" {
 		if done, err := r.Git.IsAncestor(ctx, f.Tree.Head, target.Head); done || err != nil {
 			out.Result, out.Commit = "already-integrated", target.Head
+			if f.Tree.Head == s.batch.Base {
+				out.Result = "nothing-to-integrate"
+			}
 			return out, err
 		}
 	}

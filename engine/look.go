@@ -42,6 +42,8 @@ func batchOf(ctx context.Context, r Reader, id lanes.BatchID) (lanes.Batch, erro
 func (e *Engine) Status(ctx context.Context, id lanes.BatchID) (StatusView, error) {
 	var v StatusView
 	var b lanes.Batch
+	var rows []lanes.Task
+	var bound []lanes.Lane
 	var integrated bool
 	err := e.Store.View(ctx, func(r Reader) (err error) {
 		if b, err = batchOf(ctx, r, id); err != nil {
@@ -50,17 +52,39 @@ func (e *Engine) Status(ctx context.Context, id lanes.BatchID) (StatusView, erro
 		if v, err = e.statusOf(ctx, r, b); err != nil {
 			return err
 		}
+		if rows, err = r.Tasks(ctx, b.ID); err != nil {
+			return err
+		}
+		if bound, err = r.Lanes(ctx, b.ID); err != nil {
+			return err
+		}
 		integrated, err = isIntegrated(ctx, r, b.ID)
 		return err
 	})
 	if err != nil {
 		return v, err
 	}
+	e.compareBranches(ctx, b, rows, bound, &v)
 	if v.Engine, err = e.EngineState(ctx, b.ID); err != nil {
 		return v, err
 	}
 	v.Next = whatNext(v, integrated)
 	return v, nil
+}
+
+// compareBranches fills in what git says of the branches. It comes after the snapshot: git is asked while no transaction waits.
+func (e *Engine) compareBranches(ctx context.Context, b lanes.Batch, tasks []lanes.Task, bound []lanes.Lane, v *StatusView) {
+	var br *branches
+	br, v.BranchState = e.branchesOf(ctx, b)
+	for i, t := range tasks {
+		var own lanes.Lane
+		for _, l := range bound {
+			if l.Number == t.Lane && l.Task == t.ID {
+				own = l
+			}
+		}
+		v.Tasks[i].BranchState = br.task(ctx, t, own)
+	}
 }
 
 // isIntegrated says whether a branch has everything that landed. Whatever a batch does after that is a handful of events.
@@ -258,9 +282,11 @@ func whatNext(v StatusView, integrated bool) []string {
 		next = append(next, "ferrox resume "+string(v.Batch)+" (the engine is alive and waits)")
 	case v.Phase == lanes.PhaseFailed:
 		next = append(next, "ferrox retry TASK, then ferrox resume "+string(v.Batch))
-	case v.Phase == lanes.PhaseCompleted && integrated:
+	case v.Phase == lanes.PhaseCompleted && (integrated || v.BranchState == BranchMerged):
 		next = append(next, "ferrox clean "+string(v.Batch))
-	case v.Phase == lanes.PhaseCompleted && v.IntegrationHead != v.Base:
+	case v.Phase == lanes.PhaseCompleted && v.BranchState == BranchEmpty:
+		next = append(next, "ferrox clean "+string(v.Batch)+" (nothing to integrate: the branch has no commits over its base)")
+	case v.Phase == lanes.PhaseCompleted && v.BranchState == BranchAhead:
 		next = append(next, "ferrox integrate "+string(v.Batch)+" --into BRANCH")
 	}
 	return next

@@ -20,6 +20,7 @@ type StatusView struct {
 	Base              lanes.Commit  `json:"base"`
 	IntegrationBranch string        `json:"integration_branch"`
 	IntegrationHead   lanes.Commit  `json:"integration_head"`
+	BranchState       BranchState   `json:"branch_state"` // of the integration branch
 	CreatedAt         string        `json:"created_at"`
 	EndedAt           string        `json:"ended_at,omitempty"`
 	Tasks             []TaskView    `json:"tasks"`
@@ -42,6 +43,7 @@ type TaskView struct {
 	FinishedEarlier  bool            `json:"finished_earlier,omitempty"`
 	AuthorizedCommit lanes.Commit    `json:"authorized_commit,omitempty"`
 	MergeCommit      lanes.Commit    `json:"merge_commit,omitempty"`
+	BranchState      BranchState     `json:"branch_state,omitempty"` // of its commits
 	Reasons          []lanes.Reason  `json:"reasons"`
 	Citations        []string        `json:"citations,omitempty"` // commits that speak of a ruling nobody gave, rulings that no commit names; nothing follows from them
 	Path             string          `json:"path"`

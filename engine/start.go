@@ -135,6 +135,9 @@ func (o *owner) newBatch(ctx context.Context, opts StartOptions, set settings.Se
 		return b, refuse(ExitUsage, "no-such-revision", "git log", "--base %s: %v", b.BaseRef, err)
 	}
 	b.Head = b.Base
+	if at, err := o.Git.Branch(ctx, info.Branch); b.BaseRef == "HEAD" && info.Branch != "" && err == nil && at.Head == b.Base {
+		b.BaseRef = info.Branch // where what lands belongs, whatever is checked out by then
+	}
 	if err := checkWorker(b.Worker, set); err != nil {
 		return b, err
 	}

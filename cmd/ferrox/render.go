@@ -71,7 +71,7 @@ func (a *app) writeStatus(w io.Writer, v engine.StatusView) {
 	if v.Engine.State == "alive" {
 		fmt.Fprintf(w, " (pid %d)", v.Engine.PID)
 	}
-	fmt.Fprintf(w, "\n%s at %s, base %s\n\n", clean(v.IntegrationBranch), v.IntegrationHead.Short(), v.Base.Short())
+	fmt.Fprintf(w, "\n%s at %s, base %s: %s\n\n", clean(v.IntegrationBranch), v.IntegrationHead.Short(), v.Base.Short(), branchText(v.BranchState))
 	a.writeTasks(w, v.Tasks)
 	if len(v.Lanes) > 0 {
 		fmt.Fprintln(w)
@@ -105,6 +105,22 @@ func remarkText(c string) string {
 	return "a commit speaks of a ruling that nobody gave"
 }
 
+// branchText says for people what an integration branch holds.
+func branchText(s engine.BranchState) string {
+	switch s {
+	case engine.BranchMissing:
+		return "the branch is missing"
+	case engine.BranchEmpty:
+		return "no commits over its base"
+	case engine.BranchAhead:
+		return "ahead of its base, not integrated"
+	case engine.BranchMerged:
+		return "merged into your branch"
+	case engine.BranchUnknown:
+	}
+	return "what it holds is unknown"
+}
+
 // writeTasks writes a row a task, in the colour of its state.
 func (a *app) writeTasks(w io.Writer, tasks []engine.TaskView) {
 	rows := [][]string{}
@@ -112,7 +128,7 @@ func (a *app) writeTasks(w io.Writer, tasks []engine.TaskView) {
 		rows = append(rows, taskRow(t))
 	}
 	var b strings.Builder
-	table(&b, []string{"TASK", "STATE", "LANE", "RUN", "STEPS", "TITLE", "WHY"}, rows)
+	table(&b, []string{"TASK", "STATE", "LANE", "RUN", "STEPS", "BRANCH", "TITLE", "WHY"}, rows)
 	n := -1 // the head
 	for line := range strings.Lines(b.String()) {
 		if line = strings.TrimRight(line, " \n"); n >= 0 {
@@ -137,7 +153,7 @@ func taskRow(t engine.TaskView) []string {
 	if t.Empty {
 		why = "empty: nothing was changed"
 	}
-	return []string{string(t.ID), string(t.State), lane, fmt.Sprint(t.Iteration), fmt.Sprintf("%d/%d", t.StepsDone, t.StepsTotal), t.Title, why}
+	return []string{string(t.ID), string(t.State), lane, fmt.Sprint(t.Iteration), fmt.Sprintf("%d/%d", t.StepsDone, t.StepsTotal), string(t.BranchState), t.Title, why}
 }
 
 func (a *app) writeLanes(w io.Writer, lanes []engine.LaneView) {
