@@ -45,15 +45,6 @@ func (e *GitError) Error() string {
 
 func (e *GitError) Unwrap() error { return e.Err }
 
-// MendError is a worktree that cannot be used as it stands, with the command that puts it right and loses nothing.
-type MendError struct {
-	Err  error
-	Next string
-}
-
-func (e *MendError) Error() string { return e.Err.Error() }
-func (e *MendError) Unwrap() error { return e.Err }
-
 // RepoInfo is what is known of a repository at the start.
 type RepoInfo struct {
 	Root      string // absolute top level of the main checkout; "" for a bare repository

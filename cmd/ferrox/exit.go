@@ -73,7 +73,7 @@ func explain(err error) *engine.Error {
 	case errors.Is(err, engine.ErrNotFound):
 		return &engine.Error{Exit: engine.ExitNotFound, Code: "not-found", Message: err.Error(), Next: "ferrox status"}
 	case errors.Is(err, engine.ErrBusy):
-		return &engine.Error{Exit: engine.ExitFailed, Code: "store-busy", Message: err.Error(), Next: "try again"}
+		return &engine.Error{Exit: engine.ExitFailed, Code: "store-busy", Message: err.Error(), Next: nextOf(err, "try again")}
 	case errors.Is(err, engine.ErrDisk):
 		return &engine.Error{Exit: engine.ExitFailed, Code: "state-not-written", Message: err.Error(), Next: "make room, then try again"}
 	case errors.Is(err, sqlite.ErrDamaged):
@@ -81,5 +81,14 @@ func explain(err error) *engine.Error {
 	case errors.Is(err, context.Canceled):
 		return &engine.Error{Exit: engine.ExitFailed, Code: "interrupted", Message: "interrupted", Next: ""}
 	}
-	return &engine.Error{Exit: engine.ExitFailed, Code: "failed", Message: err.Error(), Next: "ferrox status"}
+	return &engine.Error{Exit: engine.ExitFailed, Code: "failed", Message: err.Error(), Next: nextOf(err, "ferrox status")}
+}
+
+// nextOf is the command that an error names itself, or another one.
+func nextOf(err error, other string) string {
+	var mend *engine.MendError
+	if errors.As(err, &mend) {
+		return mend.Next
+	}
+	return other
 }

@@ -62,8 +62,11 @@ func (l *fileLock) acquire(ctx context.Context, patience time.Duration) (release
 		return nil, fmt.Errorf("wait for the write lock %s: %w", l.path, ctx.Err())
 	case <-timer.C:
 		l.leave(w)
-		return nil, fmt.Errorf("wait for the write lock %s: %w: held by %s for more than %v; try again when it is done",
-			l.path, engine.ErrBusy, l.holder(), patience)
+		h := l.holder()
+		return nil, &engine.MendError{
+			Err:  fmt.Errorf("wait for the write lock %s: %w: held by %s for more than %v", l.path, engine.ErrBusy, h, patience),
+			Next: h.next(),
+		}
 	}
 }
 
@@ -159,20 +162,49 @@ func (l *fileLock) explain(err error) error {
 		l.path, engine.ErrDisk, err)
 }
 
-// holder names the process that has the lock, as the kernel lists it.
-func (l *fileLock) holder() string {
-	const nobody = "another process"
+// holder is the process that has a lock.
+type holder struct {
+	pid     string // "" when it is not known
+	name    string // "" when it has ended
+	stopped bool   // by a signal; it does not go on by itself
+}
+
+func (h holder) String() string {
+	switch {
+	case h.pid == "":
+		return "another process"
+	case h.name == "":
+		return "process " + h.pid + " or a child of it"
+	case h.stopped:
+		return "process " + h.pid + " (" + h.name + "), which is stopped,"
+	}
+	return "process " + h.pid + " (" + h.name + ")"
+}
+
+// next is what to type about it.
+func (h holder) next() string {
+	switch {
+	case h.pid == "" || h.name == "":
+		return "try again"
+	case h.stopped:
+		return "kill -CONT " + h.pid + ", then try again"
+	}
+	return "ps -fp " + h.pid + ", then try again"
+}
+
+// holder finds the process that has the lock, as the kernel lists it.
+func (l *fileLock) holder() holder {
 	info, err := os.Stat(l.path)
 	if err != nil {
-		return nobody
+		return holder{}
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return nobody
+		return holder{}
 	}
 	list, err := os.Open("/proc/locks")
 	if err != nil {
-		return nobody
+		return holder{}
 	}
 	defer list.Close()
 	inode := fmt.Sprintf(":%d", st.Ino)
@@ -182,16 +214,19 @@ func (l *fileLock) holder() string {
 		if len(f) < 6 || f[1] != "FLOCK" || !strings.HasSuffix(f[5], inode) {
 			continue
 		}
-		return "process " + f[4] + command(f[4])
+		return lookAt(f[4])
 	}
-	return nobody
+	return holder{}
 }
 
-// command returns the name of a process in brackets, or nothing.
-func command(pid string) string {
-	name, err := os.ReadFile("/proc/" + pid + "/comm")
-	if err != nil {
-		return ""
+// lookAt reads what the kernel says of the holder: "4711 (name) T …".
+func lookAt(pid string) holder {
+	h := holder{pid: pid}
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	open, end := strings.IndexByte(string(stat), '('), strings.LastIndexByte(string(stat), ')')
+	if err != nil || open < 0 || end < open || end+2 >= len(stat) {
+		return h
 	}
-	return " (" + strings.TrimSpace(string(name)) + ")"
+	h.name, h.stopped = string(stat[open+1:end]), stat[end+2] == 'T'
+	return h
 }
