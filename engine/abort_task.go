@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"ferrox/hold"
 	"ferrox/lanes"
@@ -141,18 +140,4 @@ func (r *runner) abortUnit(ctx context.Context, c Command) (Done, error) {
 		}})
 	})
 	return done, err
-}
-
-// refuseCancelled refuses to revive a unit with a hold that an abort cancelled: nobody ruled on it, and nothing would stand
-// between its work and a landing any more.
-func refuseCancelled(u unit) error {
-	i := slices.IndexFunc(u.holds, func(h hold.Record) bool { return h.State == hold.Cancelled })
-	if i < 0 {
-		return nil
-	}
-	h := u.holds[i]
-	return refusal(fmt.Sprintf("retry %s is refused", u.task.ID), []lanes.Reason{{
-		Code: lanes.CodeAborted, Ref: string(h.ID), Clears: "operator", Next: "ferrox run batch",
-		Text: fmt.Sprintf("an abort cancelled its hold (%s), which nobody ruled on", aboutHold(h)),
-	}})
 }

@@ -237,9 +237,6 @@ func (r *runner) retry(ctx context.Context, c Command) (Done, error) {
 		if err != nil {
 			return err
 		}
-		if err := refuseCancelled(u); err != nil {
-			return err
-		}
 		if u.batch.Phase == lanes.PhaseCompleted { // nothing would ever run it
 			return refuse(ExitRefused, string(lanes.CodeStateForbids), "ferrox run batch "+u.task.Path, "batch %s is %s", r.id, u.batch.Phase)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrox/gates"
 	"ferrox/lanes"
 )
 
@@ -145,7 +146,7 @@ func (o *owner) mayResume(ctx context.Context, tx Tx, b lanes.Batch, opts Resume
 			if err != nil {
 				return err
 			}
-			if refuseCancelled(u) != nil {
+			if _, reasons := gates.Complete(gates.Facts{Path: gates.PathRetry, Now: o.Clock.Now(), Batch: b, Task: t, Lane: u.lane, Holds: u.holds}); len(reasons) > 0 {
 				continue
 			}
 			if err := o.retryTx(ctx, tx, t, "resume --force"); err != nil {

@@ -26,18 +26,18 @@ type check func(Facts) []lanes.Reason
 
 // checks says what each path asks. A path that is not listed is refused.
 func checks(p Path) []check {
-	landing := []check{lease, facts, aborted, landed, holds, alive, claim, tree, steps, reviews, ownership, coordination, integration, verified}
+	landing := []check{lease, facts, aborted, cancelled, landed, holds, alive, claim, tree, steps, reviews, ownership, coordination, integration, verified}
 	switch p {
 	case PathClaim, PathResume, PathMerge:
 		return landing
 	case PathShip:
-		return []check{lease, facts, aborted, landed, holds, alive, tree, worth, reviews, ownership, coordination, integration, verified}
+		return []check{lease, facts, aborted, cancelled, landed, holds, alive, tree, worth, reviews, ownership, coordination, integration, verified}
 	case PathRecorded:
-		return []check{lease, aborted, holds, integration}
+		return []check{lease, aborted, cancelled, holds, integration}
 	case PathSkip:
 		return []check{lease, aborted, holds, landed}
 	case PathRetry:
-		return []check{lease, aborted, openHolds, landed}
+		return []check{lease, aborted, cancelled, openHolds, landed}
 	case PathPause, PathTakeover, PathAbort:
 		return []check{lease, holds}
 	case PathIntegrate:
@@ -85,6 +85,17 @@ func aborted(f Facts) []lanes.Reason {
 		return nil
 	}
 	return one(lanes.CodeAborted, string(f.Batch.ID), "operator", "ferrox run batch", "the batch was aborted")
+}
+
+// cancelled refuses a task with a hold that an abort cancelled: nobody ruled on it, and an abort is never an approval.
+func cancelled(f Facts) []lanes.Reason {
+	var reasons []lanes.Reason
+	for _, h := range f.Holds {
+		if h.State == hold.Cancelled {
+			reasons = append(reasons, one(lanes.CodeAborted, string(h.ID), "operator", "ferrox run batch", "an abort cancelled its hold, which nobody ruled on")...)
+		}
+	}
+	return reasons
 }
 
 // holds names every hold that still binds the task.

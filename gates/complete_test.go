@@ -34,7 +34,7 @@ func good(p gates.Path) gates.Facts {
 		Changed: []string{"src/a.go"}, Packets: []string{"tasks/T-1-x", "tasks/T-2-x"},
 		Integration: gates.Integration{Head: "aaaa", Followable: true},
 		Reviews:     gates.Reviews{Level: 1, Required: []string{"code-step1"}, Latest: []lanes.GateFact{{Gate: "code-step1", Verdict: "APPROVE", File: "R001.md", Readable: true}}},
-		Holds:       []hold.Record{{ID: "H-9", State: hold.Released, Delivery: hold.DeliveryAcknowledged}, {ID: "H-8", State: hold.Cancelled, Delivery: hold.DeliveryNone}},
+		Holds:       []hold.Record{{ID: "H-9", State: hold.Released, Delivery: hold.DeliveryAcknowledged}},
 	}
 }
 
@@ -70,6 +70,7 @@ func against() []fact {
 		{"another engine has the lease", func(f *gates.Facts) { f.LeaseLost = true }},
 		{"a fact is unreadable", func(f *gates.Facts) { f.Unreadable = []gates.Failure{{Ref: "STATUS.md", Text: "input/output error"}} }},
 		{"the batch was aborted", func(f *gates.Facts) { f.Batch.Phase = lanes.PhaseAborted }},
+		{"F035 an abort cancelled a hold", held(hold.Record{State: hold.Cancelled, Delivery: hold.DeliveryNone})},
 		{"a hold is open", held(hold.Record{State: hold.Open, Delivery: hold.DeliveryNone, Deadline: now.Add(time.Hour)})},
 		{"a hold on a gate is open, past its deadline", held(hold.Record{State: hold.Open, Delivery: hold.DeliveryNone, Deadline: now, Gate: "code-step1"})},
 		{"a hold is reserved for the operator", held(hold.Record{State: hold.Open, Delivery: hold.DeliveryNone, Deadline: now.Add(time.Hour), ReservedFor: mailbox.RoleOperator})},
