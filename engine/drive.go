@@ -86,15 +86,39 @@ func (r *runner) advance(ctx context.Context, d *drive, u unit, lane lanes.Numbe
 	return false, nil
 }
 
-// neverStarted closes a run whose spawn is still owed when the workers go home. A shim that came up after all is found and
-// ended like any other.
+// neverStarted closes a run whose spawn is still owed when the workers go home. An engine that was killed may have left a
+// shim on its way that nobody has heard of: it is kept out first. One that came up after all is found and ended like any
+// other.
 func (r *runner) neverStarted(ctx context.Context, u unit) (bool, error) {
 	if _, found := r.Workers.Find(u.run.Dir); found {
 		return true, r.launch(ctx, u)
 	}
-	return false, r.closeRun(ctx, u, "never started", func(tx Tx) error {
+	barred, err := r.Workers.Bar(u.run.Dir, r.laneLock(r.id, u.run.Lane))
+	if err != nil {
+		return false, fmt.Errorf("close run %s of %s: %w", u.run.ID, u.task.ID, err)
+	}
+	if !barred {
+		return true, r.pauseForShim(ctx)
+	}
+	return false, r.closeUnstarted(ctx, u)
+}
+
+// closeUnstarted closes a run that no shim can start any more.
+func (r *runner) closeUnstarted(ctx context.Context, u unit) error {
+	return r.closeRun(ctx, u, "never started", func(tx Tx) error {
 		return tx.SettleEffect(ctx, "spawn/"+string(u.run.ID), lanes.EffectAbandoned, "the engine stopped first", r.Clock.Now())
 	})
+}
+
+// pauseForShim lets a shim that has just taken the lane write itself down.
+func (r *runner) pauseForShim(ctx context.Context) error {
+	fire, stop := r.Clock.After(answerPoll)
+	defer stop()
+	select {
+	case <-fire:
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // mayStart reports whether a run may be decided on.
@@ -155,7 +179,8 @@ func (r *runner) closeBroken(ctx context.Context, tx Tx, u unit) error {
 		return nil
 	}
 	if u.run.State == lanes.RunStarting {
-		if _, found := r.Workers.Find(u.run.Dir); found {
+		if barred, err := r.Workers.Bar(u.run.Dir, r.laneLock(r.id, u.run.Lane)); err != nil || !barred {
+			r.Logger.Warn("leave the run of a broken lane open", "run", u.run.ID, "error", err)
 			return nil
 		}
 		err := tx.SettleEffect(ctx, "spawn/"+string(u.run.ID), lanes.EffectAbandoned, "the lane broke", r.Clock.Now())

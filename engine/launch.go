@@ -22,7 +22,11 @@ const killGrace = 5 * time.Second
 // launch carries out the spawn that a run owes. It is safe to repeat: a shim that has recorded itself is found again, and
 // the lane's lock keeps a second one out.
 func (r *runner) launch(ctx context.Context, u unit) error {
+	_, over := r.Workers.Record(u.run.Dir) // read first: a shim writes itself down before its end
 	id, found := r.Workers.Find(u.run.Dir)
+	if over && !found {
+		return r.closeUnstarted(ctx, u) // barred by an engine that was killed before it could close it
+	}
 	var mail []mailbox.Message // of a shim that is found nobody knows which mail is in its prompt: the next one has it again
 	if !found {
 		var err error

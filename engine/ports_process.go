@@ -48,7 +48,10 @@ type Workers interface {
 	Start(ctx context.Context, s WorkerSpec) (lanes.Identity, error)
 	// Find reads the identity that a shim recorded in a run's folder; false when it never got that far.
 	Find(dir string) (lanes.Identity, bool)
-	// Record reads the exit record of a run; false when there is none (yet).
+	// Bar makes sure that a run which was never started never is: a shim that is still on its way finds an exit record, and
+	// leaves without having started a worker. It reports false when a shim has recorded itself, or is just about to.
+	Bar(dir, laneLock string) (bool, error)
+	// Record reads the exit record of a run; false when there is none (yet). One without a shim is that of a barred run.
 	Record(dir string) (WorkerExit, bool)
 	// Alive reports whether that very process is alive.
 	Alive(id lanes.Identity) bool

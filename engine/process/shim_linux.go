@@ -122,11 +122,15 @@ func lockLane(name string) (*flock.Flock, error) {
 	return l, nil
 }
 
-// record writes who the shim is. A run has one shim ever: the second one finds the record.
+// record writes who the shim is. A run has one shim ever: the second one finds the record. A run that was barred has none: the
+// first one finds that it has ended.
 func (s *shim) record() error {
 	name := filepath.Join(s.spec.Dir, shimFile)
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("record shim: %s is there, the run was started before; start a new run", name)
+	}
+	if info, err := os.Lstat(filepath.Join(s.spec.Dir, exitFile)); err == nil && info.Mode().IsRegular() {
+		return errors.New("record shim: the run ended before it began; start a new run")
 	}
 	if err := writeJSON(name, ShimRecord{Identity: s.identity}); err != nil {
 		return fmt.Errorf("record shim: %w", err)
