@@ -7,7 +7,7 @@ TOOL := go tool -modfile=tools/go.mod
 FUZZTIME ?= 30s
 COUNT ?= 20
 
-.PHONY: help build test lint demo bench soak fuzz fmt clean
+.PHONY: help build test lint model demo bench soak fuzz fmt clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -29,6 +29,10 @@ lint: ## formatting, vet, staticcheck, known vulnerabilities
 	go vet ./...
 	$(TOOL) staticcheck ./...
 	go -C tools run ./vuln ..
+
+model: ## every state of the model of a held lane, from every side; the tests look from three
+	@scripts/need spin
+	FERROX_TEST_SOAK=1 go test -count=1 -v ./docs/model
 
 demo: build ## a throw-away batch with a hold, a ruling and a merge
 	bin/ferrox demo
