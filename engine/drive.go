@@ -146,7 +146,7 @@ func (r *runner) endingWhy(id lanes.TaskID) string {
 func (r *runner) giveUp(ctx context.Context, id lanes.TaskID, cause error) error {
 	r.Logger.Error("lane broke", "task", id, "error", cause)
 	reason := lanes.Reason{
-		Code: lanes.CodeFactUnreadable, Ref: string(id), Clears: "operator", Next: mend(id, cause), Text: cause.Error(),
+		Code: lanes.CodeFactUnreadable, Ref: string(id), Clears: "operator", Next: retryAfter(id, cause), Text: cause.Error(),
 	}
 	return r.commit(ctx, func(tx Tx) error {
 		u, err := unitOf(ctx, tx, r.id, id)

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
+	"syscall"
 
 	"ferrox/lanes"
 )
@@ -17,11 +20,34 @@ type MendError struct {
 func (e *MendError) Error() string { return e.Err.Error() }
 func (e *MendError) Unwrap() error { return e.Err }
 
-// mend says what to type for a task whose lane broke.
-func mend(id lanes.TaskID, cause error) string {
+// Mend is what has to be done about an error before the same can work; "" when the error does not say.
+func Mend(err error) string {
 	var m *MendError
-	if errors.As(cause, &m) {
-		return m.Next + ", then ferrox retry " + string(id)
+	var g *GitError
+	said := ""
+	if errors.As(err, &g) {
+		said = g.Stderr
+	}
+	is := func(text string, codes ...syscall.Errno) bool {
+		return strings.Contains(said, text) || slices.ContainsFunc(codes, func(c syscall.Errno) bool { return errors.Is(err, c) })
+	}
+	switch {
+	case errors.As(err, &m):
+		return m.Next
+	case is("No space left on device", syscall.ENOSPC, syscall.EFBIG), is("Disk quota exceeded", syscall.EDQUOT):
+		return "make room on the disk"
+	case is("Read-only file system", syscall.EROFS), is("Permission denied", syscall.EACCES, syscall.EPERM):
+		return "make it writable"
+	case errors.Is(err, ErrDisk):
+		return "make room on its disk or make it writable"
+	}
+	return ""
+}
+
+// retryAfter says what to type for a task whose lane broke.
+func retryAfter(id lanes.TaskID, cause error) string {
+	if first := Mend(cause); first != "" {
+		return first + ", then ferrox retry " + string(id)
 	}
 	return "ferrox retry " + string(id)
 }

@@ -73,22 +73,21 @@ func explain(err error) *engine.Error {
 	case errors.Is(err, engine.ErrNotFound):
 		return &engine.Error{Exit: engine.ExitNotFound, Code: "not-found", Message: err.Error(), Next: "ferrox status"}
 	case errors.Is(err, engine.ErrBusy):
-		return &engine.Error{Exit: engine.ExitFailed, Code: "store-busy", Message: err.Error(), Next: nextOf(err, "try again")}
+		return &engine.Error{Exit: engine.ExitFailed, Code: "store-busy", Message: err.Error(), Next: thenAgain(err, "try again")}
 	case errors.Is(err, engine.ErrDisk):
-		return &engine.Error{Exit: engine.ExitFailed, Code: "state-not-written", Message: err.Error(), Next: "make room, then try again"}
+		return &engine.Error{Exit: engine.ExitFailed, Code: "state-not-written", Message: err.Error(), Next: thenAgain(err, "")}
 	case errors.Is(err, sqlite.ErrDamaged):
 		return &engine.Error{Exit: engine.ExitFailed, Code: "database-damaged", Message: err.Error(), Next: "ferrox restore FILE"}
 	case errors.Is(err, context.Canceled):
 		return &engine.Error{Exit: engine.ExitFailed, Code: "interrupted", Message: "interrupted", Next: ""}
 	}
-	return &engine.Error{Exit: engine.ExitFailed, Code: "failed", Message: err.Error(), Next: nextOf(err, "ferrox status")}
+	return &engine.Error{Exit: engine.ExitFailed, Code: "failed", Message: err.Error(), Next: thenAgain(err, "ferrox status")}
 }
 
-// nextOf is the command that an error names itself, or another one.
-func nextOf(err error, other string) string {
-	var mend *engine.MendError
-	if errors.As(err, &mend) {
-		return mend.Next
+// thenAgain is what an error needs before the same is tried again, or another next step when it does not say.
+func thenAgain(err error, other string) string {
+	if first := engine.Mend(err); first != "" {
+		return first + ", then try again"
 	}
 	return other
 }

@@ -163,7 +163,7 @@ func openStore(ctx context.Context, home string, lock *process.Lock) (*sqlite.St
 		return nil, err
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, fmt.Errorf("make the state folder: %w", err)
+		return nil, fmt.Errorf("make the state folder: %w (%w)", engine.ErrDisk, err)
 	}
 	return sqlite.Open(ctx, filepath.Join(home, "ferrox.db"), sqlite.Options{Migrate: !held})
 }

@@ -53,10 +53,19 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setUp,
+		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"mkrepo": mkrepo, "mkpacket": mkpacket, "json": jsonCheck, "until": until, "capture": capture, "endengine": endEngine, "becomes": becomes,
 		},
 	})
+}
+
+// condition knows what this machine lets a script do: [mounts] is a mount of its own, in a namespace of its own.
+func condition(name string) (bool, error) {
+	if name != "mounts" {
+		return false, fmt.Errorf("there is no condition %q", name)
+	}
+	return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=100k", "none", "/mnt").Run() == nil, nil
 }
 
 func setUp(env *testscript.Env) error {

@@ -60,9 +60,24 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, branch string, at lanes.Com
 		args, made = []string{"worktree", "add", "--", dir, branch}, ""
 	}
 	if err := r.add(ctx, dir, made, at, args); err != nil {
-		return fmt.Errorf("add worktree %s: %w", dir, err)
+		return fmt.Errorf("add worktree %s: %w", dir, whenFull(dir, err))
 	}
 	return nil
+}
+
+// tight is less than a disk has to have left to be no reason for a file that git could not write. Git does not say why.
+const tight = 1 << 20
+
+// whenFull says of a failure that the disk is full, if it is.
+func whenFull(dir string, err error) error {
+	var fs syscall.Statfs_t
+	for syscall.Statfs(dir, &fs) != nil && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+	}
+	if left := uint64(fs.Bavail) * uint64(fs.Bsize); fs.Blocks > 0 && left < tight && !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w (%w: %d bytes are left in %s)", err, syscall.ENOSPC, left, dir)
+	}
+	return err
 }
 
 func checkDir(dir string) error {

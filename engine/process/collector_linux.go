@@ -25,6 +25,7 @@ type collector struct {
 	reader  *os.File
 	capture *capture
 	done    chan struct{} // closed when the pipe was read to its end
+	noted   bool          // the index is on disk
 }
 
 func openOutput(s engine.WorkerSpec) (*collector, error) {
@@ -76,9 +77,19 @@ func (c *collector) finish(run lanes.RunID) {
 	c.reader.SetReadDeadline(time.Now().Add(drainTime))
 	<-c.done
 	c.reader.Close()
+	c.note(run)
+}
+
+// note leaves the index of the output, which says what is missing of it. A disk that refused it may take it later.
+func (c *collector) note(run lanes.RunID) {
+	if c.noted {
+		return
+	}
 	if err := c.capture.finish(run); err != nil {
 		fmt.Fprintln(os.Stderr, "finish output:", err)
+		return
 	}
+	c.noted = true
 }
 
 // text is the end of the output; only after finish.

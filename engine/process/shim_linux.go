@@ -30,6 +30,7 @@ type shim struct {
 	children chan os.Signal
 	alert    alert
 	beside   Companion
+	out      *collector // nil as long as no worker was started
 }
 
 // Companion runs beside a worker for as long as its tree lives, and returns soon after its context ends. tell sends the worker's
@@ -176,11 +177,14 @@ const (
 	leaveEvery = time.Second
 )
 
-// leave writes the exit record.
+// leave writes the exit record, and before it what could not be written of the output's.
 func (s *shim) leave(exit engine.WorkerExit) error {
 	name := filepath.Join(s.spec.Dir, exitFile)
 	end := time.Now().Add(leaveTime)
 	for {
+		if s.out != nil {
+			s.out.note(s.spec.Run)
+		}
 		err := writeJSONForGood(name, exit)
 		if err == nil || time.Now().After(end) {
 			return err
@@ -202,6 +206,7 @@ func (s *shim) work(ctx context.Context, d *desk) engine.WorkerExit {
 	}
 	stopSpool := pollSpool(s.spec.Spool, d)
 	leave := s.accompany()
+	s.out = out
 	exit := s.runCommand(ctx, out)
 	leave()
 	stopSpool()

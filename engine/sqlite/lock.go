@@ -185,11 +185,11 @@ func (h holder) String() string {
 func (h holder) next() string {
 	switch {
 	case h.pid == "" || h.name == "":
-		return "try again"
+		return "wait"
 	case h.stopped:
-		return "kill -CONT " + h.pid + ", then try again"
+		return "kill -CONT " + h.pid
 	}
-	return "ps -fp " + h.pid + ", then try again"
+	return "ps -fp " + h.pid
 }
 
 // holder finds the process that has the lock, as the kernel lists it.
