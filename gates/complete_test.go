@@ -146,7 +146,7 @@ func paths(t *testing.T) []gates.Path {
 }
 
 // TestComplete_Matrix shows which fact stands against which path. F059: every path asks the same predicate; F055: a fact that
-// cannot be read stands against all of them.
+// cannot be read stands against all of them. It walks path: claim, path: catch-up, path: recorded, path: ship.
 func TestComplete_Matrix(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
