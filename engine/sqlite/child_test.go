@@ -50,6 +50,13 @@ func child(role, path string) int {
 			return 1
 		}
 	}
+	if role == rolePower {
+		if err := powerChild(ctx, path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
 	s, err := Open(ctx, path, Options{Patience: time.Minute})
 	if err != nil {
 		fmt.Println(kind(err), err)

@@ -69,7 +69,7 @@ func readBackup(ctx context.Context, backup, copied, whole string) error {
 	if err != nil {
 		return err
 	}
-	err = s.sound(ctx)
+	err = s.Sound(ctx)
 	if err == nil {
 		err = s.Backup(ctx, whole)
 	}
@@ -111,8 +111,8 @@ func openRaw(path string) (*sqlite3.SQLiteConn, error) {
 	return c.(*sqlite3.SQLiteConn), nil
 }
 
-// sound has SQLite look through every page.
-func (s *Store) sound(ctx context.Context) error {
+// Sound has SQLite look through every page.
+func (s *Store) Sound(ctx context.Context) error {
 	c, err := s.readers.take(ctx)
 	if err != nil {
 		return err

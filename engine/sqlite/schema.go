@@ -120,6 +120,11 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	defer release()
 
+	// The folder's own name, whoever made it: SQLite flushes the names in the folder. Before the first migration, so that a
+	// start which is killed here repeats it.
+	if err := syncFolder(filepath.Dir(filepath.Dir(s.path))); err != nil {
+		return err
+	}
 	db := sql.OpenDB(connector{path: s.path, access: create, patience: s.patience})
 	db.SetMaxOpenConns(1)
 	defer db.Close()
