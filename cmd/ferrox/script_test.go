@@ -60,12 +60,17 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// condition knows what this machine lets a script do: [mounts] is a mount of its own, in a namespace of its own.
+// condition knows what this machine lets a script do: [mounts] is a mount of its own, [inotify] limits of its own on file
+// events, both in a namespace of its own.
 func condition(name string) (bool, error) {
-	if name != "mounts" {
+	try, ok := map[string][]string{
+		"mounts":  {"-rm", "mount", "-t", "tmpfs", "-o", "size=100k", "none", "/mnt"},
+		"inotify": {"-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_inotify_instances"},
+	}[name]
+	if !ok {
 		return false, fmt.Errorf("there is no condition %q", name)
 	}
-	return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=100k", "none", "/mnt").Run() == nil, nil
+	return exec.Command("unshare", try...).Run() == nil, nil
 }
 
 func setUp(env *testscript.Env) error {
