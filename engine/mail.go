@@ -36,33 +36,30 @@ func waitingMail(ctx context.Context, r Reader, b lanes.BatchID, t lanes.TaskID)
 
 // mailFor lists the mail of a unit that is for one run of it: what stood in its prompt, and what no prompt had yet.
 func mailFor(ctx context.Context, r Reader, b lanes.BatchID, t lanes.TaskID, run lanes.RunID) ([]mailbox.Message, error) {
-	all, err := r.Messages(ctx, MessageFilter{Batch: b, Task: t, Types: append(mailTypes(), mailbox.TypeReply)})
-	if err != nil {
-		return nil, err
-	}
-	answered := map[string]bool{}
-	for _, m := range all {
-		if m.Type == mailbox.TypeReply {
-			answered[m.ReplyTo] = true
-		}
-	}
+	all, err := r.Messages(ctx, MessageFilter{Batch: b, Task: t, Types: mailTypes()})
 	var mail []mailbox.Message
 	for _, m := range all {
-		if m.Type == mailbox.TypeReply || answered[string(m.ID)] {
+		owed, missing := r.Effect(ctx, mailKey(m.ID))
+		if missing != nil {
+			return nil, missing
+		}
+		if owed.State != lanes.EffectPending && (run == "" || owed.Outcome != inPrompt(run)) {
 			continue
 		}
-		owed, err := r.Effect(ctx, mailKey(m.ID))
-		if errors.Is(err, ErrNotFound) {
-			continue
+		answers, unread := answersTo(ctx, r, m)
+		if unread != nil {
+			return nil, unread
 		}
-		if err != nil {
-			return nil, err
-		}
-		if owed.State == lanes.EffectPending || run != "" && owed.Outcome == inPrompt(run) {
+		if len(answers) == 0 {
 			mail = append(mail, m)
 		}
 	}
-	return mail, nil
+	return mail, err
+}
+
+// answersTo lists what workers answered to mail.
+func answersTo(ctx context.Context, r Reader, m mailbox.Message) ([]mailbox.Message, error) {
+	return r.Messages(ctx, MessageFilter{Batch: m.Batch, Task: m.Task, Types: []mailbox.Type{mailbox.TypeReply}, ReplyTo: string(m.ID)})
 }
 
 // settleMail books that mail was in a prompt, or was answered. What was settled before stays as it is.
@@ -89,7 +86,7 @@ func (e *Engine) answerMail(ctx context.Context, tx Tx, run lanes.Run, id, text 
 	}
 	to := all[0]
 	answer := map[string]string{"message": string(to.ID)}
-	before, err := tx.Messages(ctx, MessageFilter{Batch: run.Batch, Task: run.Task, Types: []mailbox.Type{mailbox.TypeReply}, ReplyTo: string(to.ID)})
+	before, err := answersTo(ctx, tx, to)
 	if err != nil || slices.ContainsFunc(before, func(m mailbox.Message) bool { return text == "" || m.Text == text }) {
 		return answer, "answered before", true, err
 	}

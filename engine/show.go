@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ferrox/lanes"
+	"ferrox/mailbox"
 )
 
 // Show returns one record, whole: a hold or message by id (or an unambiguous start of it), a task by its id in the newest
@@ -152,6 +153,7 @@ type MessageView struct {
 	Head      lanes.Commit    `json:"head,omitempty"`
 	Text      string          `json:"text"`
 	CreatedAt string          `json:"created_at"`
+	Delivery  string          `json:"delivery,omitempty"` // steer and info: waiting, or what became of it; rulings: that of the hold
 }
 
 func (e *Engine) showMessage(ctx context.Context, r Reader, id string) (any, error) {
@@ -163,10 +165,32 @@ func (e *Engine) showMessage(ctx context.Context, r Reader, id string) (any, err
 		return nil, refuse(ExitRefused, "ambiguous-id", "ferrox log", "%q fits %d messages", id, len(found))
 	}
 	m := found[0]
-	return MessageView{
+	v := MessageView{
 		ID: m.ID, Type: string(m.Type), Batch: m.Batch, Task: m.Task, Role: string(m.Role), By: m.By, ReplyTo: m.ReplyTo, Gate: m.Gate,
 		Verdict: string(m.Verdict), Head: m.Head, Text: m.Text, CreatedAt: stamp(m.CreatedAt),
-	}, nil
+	}
+	v.Delivery, err = deliveryOf(ctx, r, m)
+	return v, err
+}
+
+// deliveryOf says how far a message got; "" for those that are not delivered.
+func deliveryOf(ctx context.Context, r Reader, m mailbox.Message) (string, error) {
+	rule, _ := mailbox.RuleOf(m.Type)
+	switch {
+	case rule.Mail:
+		owed, err := r.Effect(ctx, mailKey(m.ID))
+		if err != nil || owed.State == lanes.EffectPending {
+			return "waiting", err
+		}
+		return owed.Outcome, nil
+	case m.Type == mailbox.TypeRuling:
+		h, err := r.Hold(ctx, lanes.HoldID(m.ReplyTo))
+		if err != nil || h.Ruling != m.ID {
+			return "", err
+		}
+		return string(h.Delivery), nil
+	}
+	return "", nil
 }
 
 func (e *Engine) showRun(ctx context.Context, r Reader, id string) (any, error) {
