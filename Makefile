@@ -3,11 +3,12 @@
 # Tools are pinned in a module of their own, so that their dependencies stay out of the program's go.mod.
 TOOL := go tool -modfile=tools/go.mod
 
-# How long each fuzz target runs, and how often soak repeats the tests.
+# How long each fuzz target runs, how long soak goes on, and how often repeat runs the tests.
 FUZZTIME ?= 30s
+SOAK_TIME ?= 10m
 COUNT ?= 20
 
-.PHONY: help build test lint model demo bench soak fuzz fmt clean
+.PHONY: help build test lint model demo bench soak crashes repeat fuzz fmt clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -40,7 +41,15 @@ demo: build ## a throw-away batch with a hold, a ruling and a merge
 bench: ## the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
-soak: ## the tests COUNT times over, for what shows only now and then
+# -timeout has to leave room for the batch, or the history, that is under way when the time is over.
+soak: ## kill -9 at random instants, and random histories, for SOAK_TIME; prints seeds and counts
+	@scripts/need
+	FERROX_TEST_SOAK_TIME=$(SOAK_TIME) go test -race -count=1 -timeout 24h -v -run '^(TestKillLoop|TestHistories)$$' ./cmd/ferrox ./engine/...
+
+crashes: ## the batch of the crash tests, killed at every passing of every point, and at pairs of them (an hour)
+	FERROX_TEST_SOAK=1 go test -race -count=1 -timeout 24h -run '^TestCrash_' ./cmd/ferrox
+
+repeat: ## the tests COUNT times over, for what shows only now and then
 	go test -race -count=$(COUNT) -timeout 120m ./...
 
 fuzz: ## every fuzz target for FUZZTIME

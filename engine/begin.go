@@ -153,7 +153,7 @@ func (r *runner) addLane(ctx context.Context, u unit, fresh bool) error {
 	if err := r.Git.AddWorktree(ctx, u.lane.Worktree, u.lane.Branch, u.lane.Base); err != nil {
 		return fmt.Errorf("make the worktree of lane %d: %w", u.lane.Number, err)
 	}
-	return r.clearDeadLock(u.lane)
+	return r.clearDeadLock(u)
 }
 
 // reuseLane brings a lane that had another task to the integration head.

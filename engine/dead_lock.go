@@ -9,30 +9,36 @@ import (
 	"time"
 
 	"ferrox/engine/crash"
-	"ferrox/lanes"
 )
 
-// lockAge is how old an index.lock is at least before it is taken for one that a killed git left behind.
+// lockAge is how old an index.lock is at least before it is taken for one that a killed git left behind, if nothing says
+// that it was the worker's.
 const lockAge = time.Minute
 
-// clearDeadLock removes the index.lock that a killed git left in a lane. No worker is alive in it by now; the lock of a
-// person's git, which stands in the worktree while it works, is left alone.
-func (r *runner) clearDeadLock(l lanes.Lane) error {
-	dir := gitDir(l.Worktree)
+// clearDeadLock removes the index.lock that a killed git left in a lane: at once when it was made while the last worker
+// ran, whose whole tree has ended by now, or else when it is old. The lock of a person's git, which stands in the worktree
+// while it works, is left alone.
+func (r *runner) clearDeadLock(u unit) error {
+	dir := gitDir(u.lane.Worktree)
 	if dir == "" {
 		return nil
 	}
 	lock := filepath.Join(dir, "index.lock")
 	info, err := os.Lstat(lock)
-	if err != nil || r.Clock.Now().Sub(info.ModTime()) < lockAge || occupied(l.Worktree) {
+	if err != nil || !u.madeByWorker(info.ModTime()) && r.Clock.Now().Sub(info.ModTime()) < lockAge || occupied(u.lane.Worktree) {
 		return nil
 	}
-	r.Logger.Warn("remove the lock of a git that was killed", "lane", l.Number, "file", lock, "since", stamp(info.ModTime()))
+	r.Logger.Warn("remove the lock of a git that was killed", "lane", u.lane.Number, "file", lock, "since", stamp(info.ModTime()))
 	defer crash.Around("clear dead lock")()
 	if err := os.Remove(lock); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the lock of a git that was killed: %w", err)
 	}
 	return nil
+}
+
+// madeByWorker reports whether an instant lies in the last run of the unit's worker, which has ended.
+func (u unit) madeByWorker(at time.Time) bool {
+	return u.last != nil && !u.last.EndedAt.IsZero() && !at.Before(u.last.StartedAt) && !at.After(u.last.EndedAt)
 }
 
 // occupied reports whether a process stands in a folder. One that cannot be looked at belongs to another user.

@@ -41,7 +41,7 @@ func (r *runner) facts(ctx context.Context, path gates.Path, u unit) (gates.Fact
 	unreadable("the coordination state", r.coordinate(ctx, u, &f))
 	unreadable(u.task.Path+"/"+packet.DoneName, r.readClaim(u, &f))
 	unreadable(u.task.Path+"/"+packet.StatusName, readSteps(u, &f))
-	return f, tree
+	return r.whole(f), tree
 }
 
 func (r *runner) packetFolders(ctx context.Context) (dirs []string, err error) {

@@ -70,7 +70,7 @@ func (o *owner) update(ctx context.Context, fn func(Tx) error) error {
 		if err != nil {
 			return fmt.Errorf("read the lease: %w", err)
 		}
-		if l.Fence != o.lease.Fence {
+		if o.fenced(l) {
 			return &LeaseLostError{Mine: o.lease.Fence, Now: l.Fence}
 		}
 		return fn(tx)

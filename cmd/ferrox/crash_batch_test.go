@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,13 +16,15 @@ import (
 )
 
 // The workers of the crash batch. Each takes a lock of its lane that the kernel frees with the last process that has it,
-// so that two workers in one lane see each other. A command of theirs that is killed is given again, as a person would.
+// so that two workers in one lane see each other, and tidies up what a killed run left half-done. A command of theirs that is
+// killed is given again, as a person would.
 //
 // A waits for B to have started. B changes the same file, so its merge conflicts, and resolves it after a ruling. C claims
 // while its own question is open, and again before it has acknowledged the ruling. B acknowledges through the spool.
 const (
 	crashGuard = `base="$FERROX_WORKTREE/../.."
 exec 9>"$base/alive-$FERROX_LANE"; flock -n 9 || echo "two workers in lane $FERROX_LANE" >>"$base/twice"
+[ "$FERROX_ITERATION" = 1 ] || { git reset -q --hard && git clean -qfd -e STATUS.md -e .DONE; } || exit 6
 export FERROX_TEST_CRASH_AT="$CRASH_AT" FERROX_TEST_CRASH_LOG="$CRASH_LOG"
 again() { n=0; until "$@"; do n=$((n+1)); [ $n -lt 5 ] || exit 8; done; }
 acknowledge() { for r in $FERROX_RULINGS; do again "$@" ferrox ack "$r"; echo "$r" >>"$base/acked"; done; FERROX_RULINGS=; }
@@ -45,7 +48,7 @@ else
 	deliver shared.txt
 fi`
 	crashC = crashGuard + `if [ -e "$base/c-ruled" ]; then acknowledge; deliver c.txt
-elif [ "$FERROX_RULINGS" != "" ]; then claim rash; : >"$base/c-ruled"
+elif [ "$FERROX_RULINGS" != "" ]; then (FERROX_RULINGS=; deliver c.txt); : >"$base/c-ruled"
 else
 	again sh -c 'ferrox escalate --gate g -m which? >"'$base'/c-id"'; cat "$base/c-id" >>"$base/c-asked"
 	claim unasked
@@ -76,6 +79,9 @@ func newCrashRun(t *testing.T, at string) *crashRun {
 	return &crashRun{testRepo: r, at: at, log: log, asked: []string{crash.Log + "=" + log, crash.At + "=" + at, "CRASH_LOG=" + log, "CRASH_AT=" + at}}
 }
 
+// maxEngines is how often an engine may be started for one batch: it parks twice, and some are killed.
+const maxEngines = 20
+
 // killed is the exit code of a process that was.
 const killed = -1
 
@@ -88,9 +94,11 @@ func (c *crashRun) within(args ...string) (stdout string, code int) {
 	bounded := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
 	var said strings.Builder
 	bounded.Dir, bounded.Env, bounded.Stderr = cmd.Dir, slices.Concat(cmd.Env, c.asked), &said
+	bounded.Cancel = func() error { return bounded.Process.Signal(syscall.SIGQUIT) } // tells what it waits for
+	bounded.WaitDelay = 10 * time.Second
 	out, err := bounded.Output()
 	if ctx.Err() != nil {
-		c.t.Fatalf("ferrox %v does not end: %v", args, err)
+		c.t.Fatalf("ferrox %v does not end: %v\n%s\n%s", args, err, said.String(), c.status())
 	}
 	code = bounded.ProcessState.ExitCode()
 	c.t.Logf("ferrox %v: exit %d %s", args, code, said.String())
@@ -112,7 +120,11 @@ func (c *crashRun) again(args ...string) (stdout string, code int) {
 // drive takes the batch to its end, the merged branch, and the removed lanes. Rulings are given where holds are open.
 func (c *crashRun) drive() {
 	c.t.Helper()
-	for phase := "none"; phase != "completed"; phase = c.phase() {
+	phase, engines := "none", 0
+	for ; phase != "completed"; phase = c.phase() {
+		if engines++; engines > maxEngines {
+			c.t.Fatalf("%d engines, and the batch has not ended:\n%s", maxEngines, c.status())
+		}
 		args := []string{"resume", "--no-wait"}
 		if phase == "none" {
 			args = []string{"run", "batch", "--batch", "x", "--no-wait"}
@@ -120,8 +132,7 @@ func (c *crashRun) drive() {
 		switch _, code := c.within(args...); code {
 		case engine.ExitDone, engine.ExitParked, killed:
 		default:
-			status, _, _ := c.ferrox("status", "--json")
-			c.t.Fatalf("ferrox %v: exit %d\n%s", args, code, status)
+			c.t.Fatalf("ferrox %v: exit %d\n%s", args, code, c.status())
 		}
 		c.rule()
 	}
@@ -132,16 +143,33 @@ func (c *crashRun) drive() {
 	}
 }
 
-// phase is where the batch stands; "none" before it is recorded.
+func (c *crashRun) status() string {
+	out, _, _ := c.ferrox("status", "--json")
+	return out
+}
+
+// phase is where the batch stands; "none" before it is recorded. Whoever looks in between must never see a task that has
+// landed while its hold binds it.
 func (c *crashRun) phase() string {
 	c.t.Helper()
 	out, errOut, code := c.ferrox("status", "--json")
-	var v struct{ Phase string }
+	var v struct {
+		Phase string
+		Tasks []struct{ ID, State string }
+		Holds []struct{ ID, Task string }
+	}
 	switch err := json.Unmarshal([]byte(out), &v); {
 	case code == engine.ExitNotFound:
 		return "none"
 	case code != engine.ExitDone || err != nil:
 		c.t.Fatalf("status: exit %d, %v\n%s%s", code, err, out, errOut)
+	}
+	for _, h := range v.Holds {
+		for _, task := range v.Tasks {
+			if task.ID == h.Task && task.State == "succeeded" {
+				c.t.Fatalf("%s has landed past its hold %s:\n%s", h.Task, h.ID, out)
+			}
+		}
 	}
 	return v.Phase
 }

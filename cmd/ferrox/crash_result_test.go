@@ -76,9 +76,9 @@ func (c *crashRun) checkAnswered(ctx context.Context, rd engine.Reader) error {
 	return nil
 }
 
-// lines are the lines of a file that workers write.
-func (c *crashRun) lines(name string) []string {
-	body, err := os.ReadFile(c.outside(name))
+// lines are the words of a file that workers write.
+func (r *testRepo) lines(name string) []string {
+	body, err := os.ReadFile(r.outside(name))
 	if err != nil {
 		return nil
 	}

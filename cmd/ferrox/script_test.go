@@ -29,20 +29,25 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "ferrox")
-	args := []string{"build", "-o", binary, "-ldflags", "-X main.signLimit=4s -X main.clockMoves=yes"}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	build := exec.Command("go", append(args, ".")...)
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		panic(err)
+	if p := os.Getenv(program); p != "" {
+		binary = p
+	} else if out, err := buildProgram(binary); err != nil {
+		panic(fmt.Sprintf("build: %v\n%s", err, out))
 	}
 	code := m.Run()
 	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(code)
+}
+
+// buildProgram builds the program as the tests need it.
+func buildProgram(name string, options ...string) ([]byte, error) {
+	args := []string{"build", "-o", name, "-ldflags", "-X main.signLimit=4s -X main.clockMoves=yes"}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	return exec.Command("go", append(append(args, options...), ".")...).CombinedOutput()
 }
 
 // TestScript runs every script of testdata/script: what the command line promises.

@@ -21,11 +21,25 @@ func (s *Store) Update(ctx context.Context, fn func(engine.Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", attempt, err)
 	}
-	defer func() {
+	free := func() {
 		s.writer.put(c)
 		release()
+	}
+	decided := false
+	defer func() {
+		if !decided {
+			free()
+		}
 	}()
-	return s.transact(ctx, c, attempt, fn)
+	t, err := s.decide(ctx, c, attempt, fn)
+	if err != nil {
+		return err
+	}
+	decided = true
+	return durably(func() error {
+		defer free()
+		return s.commit(c, attempt, t)
+	})
 }
 
 // beginWriting takes the writer and the file lock.
@@ -48,24 +62,30 @@ func (s *Store) beginWriting(ctx context.Context) (*session, func(), error) {
 	return c, release, nil
 }
 
-func (s *Store) transact(ctx context.Context, c *session, attempt string, fn func(engine.Tx) error) error {
+// decide runs fn in a transaction and leaves it open.
+func (s *Store) decide(ctx context.Context, c *session, attempt string, fn func(engine.Tx) error) (*tx, error) {
 	if _, err := c.exec("BEGIN IMMEDIATE"); err != nil {
-		return explain(attempt, err)
+		return nil, explain(attempt, err)
 	}
 	if err := s.sameSchema(c); err != nil {
-		return fmt.Errorf("%s: %w", attempt, err)
+		return nil, fmt.Errorf("%s: %w", attempt, err)
 	}
 	t := &tx{reader: reader{session: c}}
 	err := fn(t)
 	t.done = true
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case t.fault != nil:
-		return t.fault
+		return nil, t.fault
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s: %w", attempt, ctx.Err())
+		return nil, fmt.Errorf("%s: %w", attempt, ctx.Err())
 	}
+	return t, nil
+}
+
+// commit makes what was decided durable.
+func (s *Store) commit(c *session, attempt string, t *tx) error {
 	after := t.around()
 	if _, err := c.exec("COMMIT"); err != nil {
 		return explain(attempt, err)
