@@ -55,20 +55,42 @@ func claimIdentity(file string) (string, error) {
 	return fmt.Sprintf("%d-%d-%d-%x", ino, info.ModTime().UnixNano(), info.Size(), sum.Sum(nil)[:8]), nil
 }
 
-// setAside moves a refused claim out of the lane with its bytes kept. A claim that is gone already was moved before.
+// setAside moves a refused claim out of the lane with its bytes kept, durably on both sides: one that came back would be a
+// claim again. A claim that is gone already was moved before.
 func setAside(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("set the claim aside: %w", err)
 	}
 	defer crash.Around("set aside")()
-	err := os.Rename(from, to)
+	err := flush(from)
+	if err == nil {
+		err = os.Rename(from, to)
+	}
 	if errors.Is(err, syscall.EXDEV) {
 		err = moveAcross(from, to)
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("set the claim aside: %w", err)
+	}
+	batch := filepath.Dir(to) // it and the folder above may be new: their names are in those above
+	return flush(batch, filepath.Dir(batch), filepath.Dir(filepath.Dir(batch)), filepath.Dir(from))
+}
+
+// flush waits until files or folders are on disk.
+func flush(paths ...string) error {
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // moveAcross moves a file to another file system: the copy is durable before the original goes.

@@ -129,7 +129,7 @@ func (p *powerBatch) outcome() string {
 
 // What a disk is looked at for: the store without the side file that nobody relies on, and git.
 var (
-	powerStore = []string{"r/.git/ferrox/ferrox.db", "r/.git/ferrox/ferrox.db-wal", "r/.git/ferrox/ferrox.db-journal"}
+	powerStore = []string{"r/.git/ferrox/ferrox.db", "r/.git/ferrox/ferrox.db-wal", "r/.git/ferrox/ferrox.db-journal", "r/.git/ferrox/refused"}
 	powerGit   = []string{"r/.git/HEAD", "r/.git/config", "r/.git/packed-refs", "r/.git/objects", "r/.git/refs"}
 )
 
@@ -187,8 +187,29 @@ func (p *powerBatch) lostOfStore(marks []string, disk powercut.Image) (landed []
 				landed = append(landed, string(t.Merge))
 			}
 		}
-		return err
+		return errors.Join(err, p.claimKept(ctx, rd, dir))
 	})
+}
+
+// claimKept checks that a refused claim which is said to be set aside is there with its bytes.
+func (p *powerBatch) claimKept(ctx context.Context, rd engine.Reader, dir string) error {
+	effects, err := rd.Effects(ctx, "x", false)
+	if err != nil {
+		return err
+	}
+	for _, e := range effects {
+		if e.Kind != lanes.EffectSetAside || e.State != lanes.EffectDone {
+			continue
+		}
+		inside, err := filepath.Rel(p.root, e.Outcome)
+		if err != nil {
+			return err
+		}
+		if claim, err := os.ReadFile(filepath.Join(dir, inside)); err != nil || string(claim) != "early\n" {
+			return fmt.Errorf("the claim set aside as %s reads %q: %w", inside, claim, err)
+		}
+	}
+	return nil
 }
 
 // lostOfGit checks that what is recorded as landed is in the integration branch, with every object.
@@ -283,6 +304,8 @@ func TestW14_W55_PowerCut(t *testing.T) {
 		"of the store's folder":  func(path string) bool { return path == "r/.git" },
 		"of objects":             func(path string) bool { return strings.HasPrefix(path, "r/.git/objects/") },
 		"of an object's folder":  func(path string) bool { return path == "r/.git/objects" },
+		"of a refused claim":     func(path string) bool { return strings.HasSuffix(path, "/.DONE") },
+		"of where that lies":     func(path string) bool { return path == "r/.git/ferrox/refused/x" },
 		"of the branch":          func(path string) bool { return strings.HasSuffix(path, "/integration.lock") },
 		"of the branch's folder": func(path string) bool { return path == "r/.git/refs/heads/ferrox/x" },
 	} {

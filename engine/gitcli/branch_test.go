@@ -187,6 +187,51 @@ func TestPublish(t *testing.T) {
 	})
 }
 
+// TestW14_DamagedObject lands nothing that git could not read again: a cut of the power has left an object of the lane empty,
+// torn, or with the bytes of another, and git does not notice while it only walks through trees.
+func TestW14_DamagedObject(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(whole []byte) []byte{
+		"empty": func([]byte) []byte { return nil },
+		"torn":  func(whole []byte) []byte { return whole[:len(whole)/2] },
+		"zeros": func(whole []byte) []byte { return make([]byte, len(whole)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			lane := f.laneWith("lane-1", map[string]string{"a.txt": strings.Repeat("what the lane did\n", 40)})
+			if err := f.repo.CreateBranch(t.Context(), "ferrox/b/integration", f.base); err != nil {
+				t.Fatal(err)
+			}
+			merged := f.merge(f.base, lane).Commit
+			blob := f.git(f.dir, "rev-parse", string(lane)+":a.txt")
+			file := filepath.Join(f.dir, ".git", "objects", blob[:2], blob[2:])
+			whole, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.Chmod(file, 0o600), os.WriteFile(file, damage(whole), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			err = f.repo.publish(t.Context(), "ferrox/b/integration", merged, f.base, lane)
+			if next := engine.Mend(err); !strings.Contains(next, "rm -f "+file) {
+				t.Errorf("got %v, next %q", err, next)
+			}
+			if got := f.at(f.dir, "ferrox/b/integration"); got != f.base {
+				t.Errorf("the branch is at %s", got)
+			}
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			f.write(f.dir, "again.txt", strings.Repeat("what the lane did\n", 40))
+			f.git(f.dir, "hash-object", "-w", "again.txt")
+			if err := f.repo.publish(t.Context(), "ferrox/b/integration", merged, f.base, lane); err != nil {
+				t.Errorf("with the object written again: %v", err)
+			}
+		})
+	}
+}
+
 func TestPublish_LockedRef(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

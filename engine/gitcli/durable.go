@@ -1,14 +1,18 @@
 package gitcli
 
 import (
+	"compress/zlib"
 	"context"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	"ferrox/engine"
 	"ferrox/lanes"
 )
 
@@ -64,7 +68,7 @@ func (r *Repo) flushObjects(oids []string) error {
 	g.SetLimit(syncers)
 	for _, oid := range oids {
 		folders[oid[:2]] = true
-		g.Go(func() error { return flush(filepath.Join(objects, oid[:2], oid[2:])) })
+		g.Go(func() error { return flushLoose(filepath.Join(objects, oid[:2], oid[2:]), oid) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -91,18 +95,57 @@ func (r *Repo) flushRef(ref string) error {
 	return nil
 }
 
-// flush waits until a file or folder is on disk. One that is not there lies in a pack.
+// flushLoose waits until an object's file is on disk, and fails when the file does not hold that object: an earlier cut of
+// the power may have left it empty or torn, and git takes such a file for the object and does not write it again.
+func flushLoose(path, oid string) error {
+	f, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil // in a pack, which git itself flushes
+	}
+	if err != nil {
+		return fmt.Errorf("flush object: %w", err)
+	}
+	defer f.Close()
+	if err := holds(f, oid); err != nil {
+		return &engine.MendError{
+			Err:  fmt.Errorf("flush object %s: its file is damaged, as after a cut of the power: %w", oid, err),
+			Next: "rm -f " + path + ", commit what it held again",
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("flush object: %w", err)
+	}
+	return nil
+}
+
+// holds fails when the file of a loose object has other bytes than its name promises.
+func holds(file io.Reader, oid string) error {
+	z, err := zlib.NewReader(file)
+	if err != nil {
+		return err
+	}
+	sum := hasher(len(oid))
+	if _, err := io.Copy(sum, z); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != oid {
+		return fmt.Errorf("it holds %s", got)
+	}
+	return nil
+}
+
+// flush waits until a folder is on disk. One that is not there has no new names.
 func flush(path string) error {
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("flush object: %w", err)
+		return fmt.Errorf("flush folder: %w", err)
 	}
 	defer f.Close()
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("flush object: %w", err)
+		return fmt.Errorf("flush folder: %w", err)
 	}
 	return nil
 }
