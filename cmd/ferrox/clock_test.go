@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,32 +18,64 @@ import (
 	"ferrox/mailbox"
 )
 
-// setClock is the machine's clock, but somebody sets its wall time.
+// setClock is the machine's clock, but somebody sets its wall time, and time passes as he likes.
 type setClock struct {
 	engine.Clock
-	by atomic.Int64
+	by, passed atomic.Int64
 }
 
-func (c *setClock) Now() time.Time      { return c.Clock.Now().Add(time.Duration(c.by.Load())) }
+func (c *setClock) Now() time.Time { return c.Clock.Now().Add(time.Duration(c.by.Load())) }
+
+func (c *setClock) Monotonic() time.Duration {
+	return c.Clock.Monotonic() + time.Duration(c.passed.Load())
+}
 func (c *setClock) set(d time.Duration) { c.by.Store(int64(d)) }
+
+// pass lets time go by, for clocks of both kinds.
+func (c *setClock) pass(d time.Duration) {
+	c.by.Add(int64(d))
+	c.passed.Add(int64(d))
+}
+
+// askedAge is a port to workers that counts how often the age of one was asked for: when a run is first watched, and when its
+// hold is first seen.
+type askedAge struct {
+	engine.Workers
+	mu    sync.Mutex
+	times map[int]int
+}
+
+func (w *askedAge) Age(id lanes.Identity) (time.Duration, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.times[id.PID]++
+	return w.Workers.Age(id)
+}
+
+func (w *askedAge) of(pid int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.times[pid]
+}
 
 // here is an engine in this process, on real everything but the wall clock. Its end is like that of a killed one: workers go
 // on.
 type here struct {
-	t     *testing.T
-	repo  *testRepo
-	clock *setClock
-	limit time.Duration // of one command of the settings
-	e     *opened
-	stop  context.CancelFunc
-	ended chan engine.Outcome
+	t       *testing.T
+	repo    *testRepo
+	clock   *setClock
+	workers *askedAge
+	limit   time.Duration // of one command of the settings
+	e       *opened
+	stop    context.CancelFunc
+	ended   chan engine.Outcome
 }
 
 func newHere(t *testing.T, repo *testRepo) *here {
 	t.Helper()
 	repo.git("config", "user.name", "Tess")
 	repo.git("config", "user.email", "tess@example.org")
-	return &here{t: t, repo: repo, clock: &setClock{Clock: engine.SystemClock()}, limit: engine.CommandLimit}
+	return &here{t: t, repo: repo, clock: &setClock{Clock: engine.SystemClock()}, limit: engine.CommandLimit, workers: &askedAge{Workers: &process.Runner{Exe: binary}, times: map[int]int{}}}
 }
 
 // start opens the repository anew and drives its batch: a fresh one, or the newest.
@@ -54,7 +87,7 @@ func (h *here) start(run func(ctx context.Context, e *opened) (engine.Outcome, e
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	e.Clock, e.Exe, e.Workers, e.Limit = h.clock, binary, &process.Runner{Exe: binary}, h.limit
+	e.Clock, e.Exe, e.Workers, e.Limit = h.clock, binary, h.workers, h.limit
 	e.watch = watch.New(watch.Poll, e.Logger)
 	e.Watch = e.watch
 	bell := filepath.Join(e.Home, "bell")
@@ -241,5 +274,42 @@ func TestVerify_HasALimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	repo.becomes("what the verification started is gone", func() bool { return repo.command("kill", "-0", strings.TrimSpace(string(pid))).Run() != nil })
+	_ = h.e.close()
+}
+
+// TestW4_HeldTimeIsNotWorked: hours pass for a worker that asked and stayed, and for one that has nothing to wait for. The
+// first goes on after its ruling as if nothing had been; the second is ended for its silence or for its hours.
+func TestW4_HeldTimeIsNotWorked(t *testing.T) {
+	t.Parallel()
+	const wait = `
+n=0; while [ ! -f "$FERROX_WORKTREE/../../go" ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done
+`
+	repo := newTestRepo(t, `, "lanes": 2, "no_progress_limit": 1, "hold_quiesce": "24h"`, map[string]string{
+		"A": `if [ "$FERROX_RULINGS" = "" ]; then ferrox escalate --gate g -m 'which?'` + wait + `else finish A.txt; fi`,
+		"B": `touch "$FERROX_WORKTREE/../../B"; exec tail -f /dev/null`,
+	}, nil)
+	repo.abortAtEnd()
+	h := newHere(t, repo)
+	h.begin(engine.StartOptions{HoldTimeout: 24 * time.Hour})
+	v := h.waits("A is held, and its engine has seen that; B is at work", func(v engine.StatusView) bool {
+		_, err := os.Stat(repo.outside("B"))
+		return taskOf(v, "A").State == lanes.TaskHeld && h.workers.of(laneOf(v, "A").Worker.PID) > 1 && err == nil
+	})
+	hold := string(v.Holds[0].ID)
+	h.clock.pass(5 * time.Hour)
+	h.waits("B is ended", func(v engine.StatusView) bool { return taskOf(v, "B").State == lanes.TaskStalled })
+	h.looked()
+	if _, err := h.e.Rule(t.Context(), engine.RuleRequest{Role: mailbox.RoleOperator, ReplyTo: hold, Verdict: mailbox.VerdictFix, Text: "the second"}); err != nil {
+		t.Fatal(err)
+	}
+	h.looked()
+	if err := os.WriteFile(repo.outside("go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := <-h.ended
+	first, err := h.e.RunOf(t.Context(), v.Batch, "A", 1)
+	if v = h.status(); err != nil || first.EndedBy != "" || taskOf(v, "A").State != lanes.TaskSucceeded || taskOf(v, "A").Iteration != 2 {
+		t.Errorf("W4: ended as %+v, A's first run by %q (%v): %+v", out, first.EndedBy, err, v)
+	}
 	_ = h.e.close()
 }
