@@ -186,8 +186,8 @@ func (r *runner) moveTarget(ctx context.Context, p gates.Permit, into string, ne
 	switch {
 	case errors.Is(err, ErrRefCheckedOut):
 		return refusal("integrate is refused", []lanes.Reason{{
-			Code: lanes.CodeIntegrationCheckedOut, Ref: into, Clears: "operator", Next: "git -C " + target.CheckedOutIn + " stash, or commit there",
-			Text: fmt.Sprintf("%s is checked out in %s, which has changes", into, target.CheckedOutIn),
+			Code: lanes.CodeIntegrationCheckedOut, Ref: into, Clears: "operator", Next: "git -C " + target.CheckedOutIn + " stash -u, or commit there",
+			Text: fmt.Sprintf("%s is checked out in %s, which has changes: %v", into, target.CheckedOutIn, err),
 		}})
 	case errors.Is(err, ErrRefMoved):
 		return refuse(ExitRefused, string(lanes.CodeIntegrationMoved), "ferrox integrate --into "+into, "%s moved meanwhile", into)

@@ -42,12 +42,17 @@ func (r *Repo) fastForward(ctx context.Context, dir, branch string, next, old, l
 	if _, err := r.syncLanding(ctx, next, old, lane); err != nil {
 		return fmt.Errorf("bring %s along: %w", branch, err)
 	}
+	in := checkout{r, dir, gitDir}
+	taken, err := in.takeSame(ctx, next, old)
+	if err != nil {
+		return fmt.Errorf("bring %s along: %w", branch, err)
+	}
 	_, err = r.run(ctx, call{
 		cwd: dir, gitDir: gitDir, workTree: dir, env: r.logger(), config: durable(),
 		args: []string{"merge", "--ff-only", "--quiet", "--no-stat", "--end-of-options", string(next)},
 	})
 	if err != nil {
-		return fmt.Errorf("bring %s along: %w", branch, err)
+		return fmt.Errorf("bring %s along: %w", branch, errors.Join(err, in.giveBack(ctx, taken)))
 	}
 	return r.flushRef("refs/heads/" + branch)
 }

@@ -226,7 +226,7 @@ func TestSameIDOneAfterTheOther(t *testing.T) {
 }
 
 // F091: what cannot be read is answered with an error, and the shim goes on.
-func TestRequestsThatCannotBeTaken(t *testing.T) {
+func TestF091_RequestsThatCannotBeTaken(t *testing.T) {
 	t.Parallel()
 	b := openBench(t, nil)
 	for name, c := range map[string]struct {
