@@ -324,14 +324,23 @@ inline die(e) {
 /* runner.halted: a signal, or an abort that has been asked for; no run is decided on or judged then */
 #define HALTED (halting[me] || abortAsked)
 
-/* predicate: gates.Complete, as far as holds and the claim go. */
-#if defined(LAND_UNREAD)
-#define ALLOWED (claim == runs && !ANY(OPEN1) && task != failed)
-#elif defined(LAND_UNRULED)
-#define ALLOWED (claim == runs && !ANY(UNACKED1) && task != failed)
+/* The predicate, as far as holds and the claim go: gates.Complete. */
+#ifdef LAND_UNRULED
+#define NONE_OPEN true
 #else
-#define ALLOWED (claim == runs && !ANY(OPEN1) && !ANY(UNACKED1) && task != failed)
+#define NONE_OPEN (!ANY(OPEN1))
 #endif
+#ifdef LAND_UNREAD
+#define ALL_READ true
+#else
+#define ALL_READ (!ANY(UNACKED1))
+#endif
+#ifdef ABORT_IN_TWO_WRITES
+#define NONE_CANCELLED true
+#else
+#define NONE_CANCELLED (!ANY(CANCELLED1))
+#endif
+#define RESOLVED (NONE_OPEN && ALL_READ && NONE_CANCELLED && task != failed)
 
 inline recordLanding() {
 	landing();
@@ -441,7 +450,7 @@ inline judge() {
 		seen[me] = true;
 		target = runs;
 		saw = merges;
-		ok = ALLOWED
+		ok = (claim == runs && RESOLVED)
 	};
 	if
 	:: ok ->
@@ -511,7 +520,7 @@ inline recovery() {
 			if
 			:: !FENCED -> die(me)
 			:: FENCED && intent && saw == 0 -> intent = false
-			:: FENCED && intent && saw != 0 && !ANY(OPEN1) && !ANY(UNACKED1) && task == running -> recordLanding()
+			:: FENCED && intent && saw != 0 && RESOLVED && task == running -> recordLanding()
 			:: else -> die(me) /* a person has to look */
 			fi;
 			saw = 0

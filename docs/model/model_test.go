@@ -40,9 +40,10 @@ func TestModel(t *testing.T) {
 		bounds
 		slow bool
 	}{
-		"two questions, two rulers":       {bounds: bounds{asks: 2, runs: 2, rulers: 2}},
+		"two rulers":                      {bounds: bounds{asks: 1, runs: 2, rulers: 2}},
 		"a kill and a signal":             {bounds: bounds{asks: 1, runs: 2, rulers: 1, kills: 1, halts: 1}},
 		"a kill and an abort":             {bounds: bounds{asks: 1, runs: 2, rulers: 1, kills: 1, aborts: 1}},
+		"two questions, two rulers":       {bounds: bounds{asks: 2, runs: 2, rulers: 2}, slow: true},
 		"two kills":                       {bounds: bounds{asks: 1, runs: 2, rulers: 1, kills: 2}, slow: true},
 		"a lost lock":                     {bounds: bounds{asks: 1, runs: 2, rulers: 1, losses: 1}, slow: true},
 		"three runs for two questions":    {bounds: bounds{asks: 2, runs: 3, rulers: 1}, slow: true},
