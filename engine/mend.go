@@ -34,6 +34,8 @@ func Mend(err error) string {
 	switch {
 	case errors.As(err, &m):
 		return m.Next
+	case errors.Is(err, ErrGitLocked):
+		return "wait until the other git has ended, or remove its lock when there is none"
 	case is("No space left on device", syscall.ENOSPC, syscall.EFBIG), is("Disk quota exceeded", syscall.EDQUOT):
 		return "make room on the disk"
 	case is("Read-only file system", syscall.EROFS), is("Permission denied", syscall.EACCES, syscall.EPERM):

@@ -14,6 +14,7 @@ import (
 // Errors of git, told apart because the answers differ. Test with errors.Is.
 var (
 	ErrNotRepository  = errors.New("not a git repository")
+	ErrUntrusted      = errors.New("repository of another user")
 	ErrNoSuchRevision = errors.New("no such revision")
 	ErrRefExists      = errors.New("branch exists")
 	ErrRefMoved       = errors.New("ref is not at the expected commit")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,17 +119,47 @@ func (a *app) openRepo(ctx context.Context) (*gitcli.Repo, engine.RepoInfo, erro
 		return nil, engine.RepoInfo{}, fmt.Errorf("this ferrox was built with the sign limit %q: %w", signLimit, err)
 	}
 	git, err := gitcli.Open(ctx, dir, gitcli.WithSignLimit(limit))
-	if errors.Is(err, engine.ErrNotRepository) {
-		if abs, err := filepath.Abs(dir); err == nil {
-			dir = abs
-		}
-		return nil, engine.RepoInfo{}, &engine.Error{Exit: engine.ExitUsage, Code: "not-a-repository", Message: fmt.Sprintf("%s is not in a git repository", dir), Next: "git init"}
-	}
 	if err != nil {
-		return nil, engine.RepoInfo{}, err
+		return nil, engine.RepoInfo{}, noRepository(dir, err)
 	}
 	info, err := git.Inspect(ctx)
 	return git, info, err
+}
+
+// noRepository says what is the matter where no repository could be opened: there is none, git does not trust its owner, or
+// git cannot read the one that is there.
+func noRepository(dir string, err error) error {
+	if abs, absErr := filepath.Abs(dir); absErr == nil {
+		dir = abs
+	}
+	top := dir
+	for ; !exists(filepath.Join(top, ".git")); top = filepath.Dir(top) {
+		if top == filepath.Dir(top) {
+			top = ""
+			break
+		}
+	}
+	var said *engine.GitError
+	switch {
+	case errors.Is(err, engine.ErrUntrusted):
+		return &engine.Error{
+			Exit: engine.ExitUsage, Code: "untrusted-repository", Message: fmt.Sprintf("%s belongs to another user, and git does not trust it", cmp.Or(top, dir)),
+			Next: "git config --global --add safe.directory " + cmp.Or(top, dir),
+		}
+	case !errors.Is(err, engine.ErrNotRepository):
+		return err
+	case top != "" && errors.As(err, &said):
+		return &engine.Error{
+			Exit: engine.ExitUsage, Code: "broken-repository", Message: fmt.Sprintf("git cannot read the repository in %s: %v", top, said),
+			Next: "git -C " + top + " status",
+		}
+	}
+	return &engine.Error{Exit: engine.ExitUsage, Code: "not-a-repository", Message: fmt.Sprintf("%s is not in a git repository", dir), Next: "git init"}
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }
 
 // wire builds an engine over a state folder.

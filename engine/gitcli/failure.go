@@ -26,6 +26,7 @@ var phrases = [...]struct {
 	{[]string{"missing but locked worktree"}, engine.ErrWorktreeLocked},
 	{[]string{"is already checked out at"}, engine.ErrRefCheckedOut},
 	{[]string{"failed to sign"}, engine.ErrSigning},
+	{[]string{"detected dubious ownership"}, engine.ErrUntrusted},
 	{[]string{"not a git repository"}, engine.ErrNotRepository},
 	{[]string{"bad revision"}, engine.ErrNoSuchRevision},
 	{[]string{"unknown revision"}, engine.ErrNoSuchRevision},
@@ -59,7 +60,7 @@ func containsAll(s string, parts []string) bool {
 // notRepository marks a failure to look at a folder as "no repository here", unless the call itself was cut short.
 func notRepository(err error) error {
 	var g *engine.GitError
-	if !errors.As(err, &g) || errors.Is(err, engine.ErrGitTimeout) || errors.Is(err, engine.ErrNotRepository) {
+	if !errors.As(err, &g) || errors.Is(err, engine.ErrGitTimeout) || errors.Is(err, engine.ErrNotRepository) || errors.Is(err, engine.ErrUntrusted) {
 		return err
 	}
 	if g.Exit == 128 || g.Exit == -1 && strings.Contains(g.Error(), "no such file") {

@@ -47,9 +47,12 @@ func (r *Repo) fastForward(ctx context.Context, dir, branch string, next, old, l
 	if err != nil {
 		return fmt.Errorf("bring %s along: %w", branch, err)
 	}
-	_, err = r.run(ctx, call{
-		cwd: dir, gitDir: gitDir, workTree: dir, env: r.logger(), config: durable(),
-		args: []string{"merge", "--ff-only", "--quiet", "--no-stat", "--end-of-options", string(next)},
+	err = r.patiently(ctx, func(ctx context.Context) error {
+		_, err := r.run(ctx, call{
+			cwd: dir, gitDir: gitDir, workTree: dir, env: r.logger(), config: durable(),
+			args: []string{"merge", "--ff-only", "--quiet", "--no-stat", "--end-of-options", string(next)},
+		})
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("bring %s along: %w", branch, errors.Join(err, in.giveBack(ctx, taken)))
