@@ -51,11 +51,9 @@ func TestLinear(t *testing.T) {
 			}
 			clients, commands := 5, 8
 			if os.Getenv("FERROX_TEST_SOAK") != "" {
-				clients, commands = 8, 100
+				clients, commands = 6, 40
 			}
-			l.do(0, asked{verb: "escalate", key: "g0"}, l.shim, "escalate", "--gate", "g0", "-m", "the first")
-			first := l.holds["g0"][0]
-			l.do(0, asked{verb: "rule", key: "g0", id: first, text: "yes"}, nil, "rule", "--reply-to", first, "fix", "-m", "yes")
+			l.begin()
 			var all sync.WaitGroup
 			for n := range clients {
 				chance := rand.New(rand.NewPCG(uint64(n), 7))
@@ -96,6 +94,16 @@ func (l *linear) kill() {
 	l.becomes("the engine is dead", func() bool { return l.ask(0, "engine.state", "status") == "dead" })
 }
 
+// begin asks under each gate, rules on one hold and extends the other, so that there is always something to meet.
+func (l *linear) begin() {
+	for _, gate := range []string{"g0", "g1"} {
+		l.do(0, asked{verb: "escalate", key: gate}, l.shim, "escalate", "--gate", gate, "-m", "the first")
+	}
+	ruled, extended := l.holds["g0"][0], l.holds["g1"][0]
+	l.do(0, asked{verb: "rule", key: "g0", id: ruled, text: "yes"}, nil, "rule", "--reply-to", ruled, "fix", "-m", "yes")
+	l.do(0, asked{verb: "extend", key: "g1", id: extended, by: time.Hour}, nil, "extend", "--reply-to", extended, "--by", "1h", "--why", "more time")
+}
+
 // something does one thing by chance. Few gates and few texts make the commands meet.
 func (l *linear) something(client int, chance *rand.Rand) {
 	gate := fmt.Sprint("g", chance.IntN(2))
@@ -103,8 +111,8 @@ func (l *linear) something(client int, chance *rand.Rand) {
 	switch n := chance.IntN(20); {
 	case n < 5 || hold == "":
 		l.do(client, asked{verb: "escalate", key: gate}, l.shim, "escalate", "--gate", gate, "-m", fmt.Sprint("question ", chance.IntN(100)))
-	case n < 11:
-		q := asked{verb: "rule", key: gate, id: hold, text: fmt.Sprint("answer ", chance.IntN(2)), hurried: chance.IntN(5) == 0}
+	case n < 9:
+		q := asked{verb: "rule", key: gate, id: hold, text: fmt.Sprint("answer ", chance.IntN(2)), hurried: chance.IntN(3) == 0}
 		l.do(client, q, nil, "rule", "--reply-to", hold, "fix", "-m", q.text)
 	case n < 13:
 		q := asked{verb: "extend", key: gate, id: hold, by: time.Duration(1+chance.IntN(9)) * time.Minute}
@@ -244,7 +252,7 @@ func (l *linear) check(result string) {
 		counts[op.Input.(asked).verb+" "+a.result]++
 	}
 	l.t.Logf("%d commands: %v", len(l.history), counts)
-	for _, verb := range []string{"escalate opened", "rule " + result, "holds "} {
+	for _, verb := range []string{"escalate opened", "rule " + result, "extend extended", "holds "} {
 		if counts[verb] == 0 {
 			l.t.Errorf("no %s in the history", verb)
 		}
