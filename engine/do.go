@@ -111,6 +111,6 @@ func (e *Engine) pauseForAnswer(ctx context.Context) error {
 	case <-fire:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for the engine's answer: %w", ctx.Err())
+		return fmt.Errorf("wait for the engine's answer: %w; the command is stored and will be carried out: look with ferrox status", ctx.Err())
 	}
 }

@@ -45,8 +45,27 @@ func (e *Engine) Resume(ctx context.Context, opts ResumeOptions, run RunOptions,
 	if err != nil {
 		return Outcome{}, errors.Join(err, o.release(ctx, err.Error()))
 	}
+	notes = append(notes, o.owedNotes(ctx, b.ID)...)
 	started(b, append(notes, o.differenceNotes(ctx)...))
 	return o.run(ctx, b.ID, run)
+}
+
+// owedNotes names the commands that were stored for an engine and not carried out, because it or whoever asked was killed.
+// They are carried out before anything else.
+func (o *owner) owedNotes(ctx context.Context, id lanes.BatchID) (notes []string) {
+	err := o.Store.View(ctx, func(r Reader) error {
+		owed, err := r.PendingRequests(ctx)
+		for _, q := range owed {
+			if q.Batch == id {
+				notes = append(notes, fmt.Sprintf("%s, asked for at %s, was not carried out yet: it is now", q.Verb, stamp(q.CreatedAt)))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		o.Logger.Warn("look for commands that are owed", "error", err)
+	}
+	return notes
 }
 
 // orLost says more of a batch that the database does not have, when git has branches of it: the database was lost, or copied

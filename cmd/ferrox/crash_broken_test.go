@@ -18,7 +18,7 @@ import (
 // program names another program than the one that TestMain builds.
 const program = "FERROX_TEST_PROGRAM"
 
-// TestCrash_CutDown is a small part of TestCrash_EveryPoint, for a sound program and for broken ones.
+// TestCrash_CutDown is a small part of the crashes, for the sound program and for broken ones. F072.
 func TestCrash_CutDown(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -17,7 +17,7 @@ func soaking() bool { return os.Getenv("FERROX_TEST_SOAK") != "" }
 const crashSeed = 1
 
 // TestCrash_EveryPoint kills the program before and after every commit and every effect, and goes on: the batch must end as
-// the undisturbed one does, with everything there that was answered.
+// the undisturbed one does, with everything there that was answered. F022 W38.
 //
 // In every run of the tests each point is taken once, by its name, at its first passing; three far apart share a run. With
 // FERROX_TEST_SOAK each passing of each point is taken, in a run of its own, and more pairs of crashes in a row.
