@@ -63,7 +63,7 @@ func (r *runner) bind(ctx context.Context, u unit, want lanes.Number) (unit, err
 	if err != nil {
 		return u, err
 	}
-	err = r.commit(ctx, func(tx Tx) (err error) {
+	err = r.note(ctx, func(tx Tx) (err error) {
 		if u, err = unitOf(ctx, tx, r.id, id); err != nil {
 			return err
 		}
@@ -319,7 +319,7 @@ func (r *runner) recordRun(ctx context.Context, u unit, tree WorktreeStatus) err
 	if err != nil {
 		return err
 	}
-	return r.commit(ctx, func(tx Tx) error {
+	return r.note(ctx, func(tx Tx) error {
 		fresh, err := unitOf(ctx, tx, r.id, u.task.ID)
 		if err != nil {
 			return err

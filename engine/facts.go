@@ -45,6 +45,12 @@ func (r *runner) facts(ctx context.Context, path gates.Path, u unit) (gates.Fact
 }
 
 func (r *runner) packetFolders(ctx context.Context) (dirs []string, err error) {
+	r.mu.Lock()
+	dirs = r.folders
+	r.mu.Unlock()
+	if dirs != nil {
+		return dirs, nil
+	}
 	err = r.Store.View(ctx, func(rd Reader) error {
 		tasks, err := rd.Tasks(ctx, r.id)
 		for _, t := range tasks {
@@ -52,6 +58,11 @@ func (r *runner) packetFolders(ctx context.Context) (dirs []string, err error) {
 		}
 		return err
 	})
+	if err == nil {
+		r.mu.Lock()
+		r.folders = dirs
+		r.mu.Unlock()
+	}
 	return dirs, err
 }
 

@@ -365,7 +365,7 @@ func (r *runner) setAside(ctx context.Context, run lanes.RunID, i setAsideIntent
 			return err
 		}
 	}
-	return r.commit(ctx, func(tx Tx) error {
+	return r.note(ctx, func(tx Tx) error {
 		return tx.SettleEffect(ctx, "set-aside/"+string(run), lanes.EffectDone, outcome, r.Clock.Now())
 	})
 }

@@ -189,7 +189,7 @@ func (r *runner) recordIntent(ctx context.Context, p gates.Permit, u unit, key s
 	if err != nil {
 		return err
 	}
-	return r.commit(ctx, func(tx Tx) error {
+	return r.note(ctx, func(tx Tx) error {
 		t, err := tx.Task(ctx, p.Batch(), p.Task())
 		if err != nil {
 			return err

@@ -40,7 +40,7 @@ func (r *runner) launch(ctx context.Context, u unit) error {
 			return err
 		}
 	}
-	return r.commit(ctx, func(tx Tx) error {
+	return r.note(ctx, func(tx Tx) error {
 		run, err := tx.Run(ctx, u.run.ID)
 		if err != nil {
 			return err
@@ -210,7 +210,7 @@ func (r *runner) recordExit(ctx context.Context, u unit, exit WorkerExit, by str
 		u = fresh // what was ruled and acknowledged while the run lasted
 	}
 	commits := r.commitsOf(ctx, u, "")
-	return r.commit(ctx, func(tx Tx) error {
+	return r.note(ctx, func(tx Tx) error {
 		run, err := tx.Run(ctx, u.run.ID)
 		if err != nil {
 			return err

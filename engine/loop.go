@@ -55,6 +55,12 @@ func (r *runner) rests(ctx context.Context, version int64, wake time.Duration, s
 		case <-r.changed:
 			stop()
 			return false
+		case <-r.noted:
+			stop()
+			if r.show(ctx) != nil {
+				return false // the look meets it again
+			}
+			continue
 		case <-signal:
 			stop()
 			return true

@@ -47,6 +47,8 @@ type runner struct {
 	stop    string                  // why every worker has to go: "park" or "abort"; "" otherwise
 	fault   error                   // what ended the engine
 	changed chan struct{}           // a drive ended or something else asks for a look
+	noted   chan struct{}           // there may be events to show
+	folders []string                // of all packets of the batch, which never change; nil until they were read
 	seen    int64                   // last event shown
 	clock   shipClockState          // the loop's own
 	buried  time.Duration           // the loop's own: when orphans were buried last, monotonic
@@ -104,7 +106,7 @@ func (o *owner) newRunner(ctx context.Context, id lanes.BatchID, opts RunOptions
 	}
 	return &runner{
 		owner: o, id: b.ID, opts: opts, set: set, drives: map[lanes.TaskID]*drive{}, ending: map[lanes.TaskID]string{},
-		changed: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), noted: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -152,6 +154,15 @@ func (r *runner) commit(ctx context.Context, fn func(Tx) error) error {
 		return err
 	}
 	nudge(r.changed)
+	return nil
+}
+
+// note is commit for what concerns one driven task alone: it is shown, and the loop need not look at the batch for it.
+func (r *runner) note(ctx context.Context, fn func(Tx) error) error {
+	if err := r.owner.update(ctx, fn); err != nil {
+		return err
+	}
+	nudge(r.noted)
 	return nil
 }
 

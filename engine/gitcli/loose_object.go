@@ -38,7 +38,7 @@ func (r *Repo) writeLoose(o object, oid string) error {
 		now := time.Now()
 		return os.Chtimes(name, now, now)
 	}
-	data, err := o.deflated()
+	data, err := r.deflate(o)
 	if err != nil {
 		return err
 	}
@@ -60,14 +60,16 @@ func (r *Repo) writeLoose(o object, oid string) error {
 	return nil
 }
 
-// deflated is what git keeps of an object in a file.
-func (o object) deflated() ([]byte, error) {
+// deflate makes what git keeps of an object in a file.
+func (r *Repo) deflate(o object) ([]byte, error) {
 	var b bytes.Buffer
-	z, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
-	if err != nil {
-		return nil, err
+	z, ok := r.deflaters.Get().(*zlib.Writer)
+	if !ok {
+		z = zlib.NewWriter(&b) // large: it is kept
 	}
-	_, err = fmt.Fprintf(z, "%s %d\x00", o.kind, len(o.data))
+	defer r.deflaters.Put(z)
+	z.Reset(&b)
+	_, err := fmt.Fprintf(z, "%s %d\x00", o.kind, len(o.data))
 	if err == nil {
 		_, err = z.Write(o.data)
 	}

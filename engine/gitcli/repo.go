@@ -34,6 +34,7 @@ type Repo struct {
 	landed    lineage    // of the branch that this process lands on
 	objects   reader
 	related   relations
+	deflaters sync.Pool // of *zlib.Writer
 
 	mu      sync.Mutex
 	config  *config  // nil until it was looked up
