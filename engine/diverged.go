@@ -27,11 +27,8 @@ func (d Difference) String() string {
 
 // Differences compares the lanes, branches and merges that the database knows with git's. It changes nothing.
 func (e *Engine) Differences(ctx context.Context) ([]Difference, error) {
-	d := differing{e: e, branches: map[string]lanes.Lane{}, removed: map[string]bool{}, landing: map[lanes.Commit]bool{}}
-	if err := d.load(ctx); err != nil {
-		return nil, fmt.Errorf("compare the database with git: %w", err)
-	}
-	for _, step := range []func(context.Context) error{d.compareBranches, d.compareWorktrees, d.compareMerges} {
+	d := differing{e: e, known: map[string]bool{}, at: map[string]bool{}, landing: map[lanes.Commit]bool{}}
+	for _, step := range []func(context.Context) error{d.askGit, d.compareLanes, d.compareBranches, d.compareWorktrees, d.compareMerges} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("compare the database with git: %w", err)
 		}
@@ -39,79 +36,93 @@ func (e *Engine) Differences(ctx context.Context) ([]Difference, error) {
 	return d.found, nil
 }
 
-// differing is one comparison under way.
+// differing is one comparison under way. What git has is in memory; the lanes of the database pass by.
 type differing struct {
-	e        *Engine
-	batches  []lanes.Batch
-	branches map[string]lanes.Lane // every branch that the database knows; integration branches have lane 0
-	removed  map[string]bool       // branches that `clean` took away
-	landing  map[lanes.Commit]bool // merges that recovery knows of
-	there    map[string]lanes.Commit
-	found    []Difference
+	e         *Engine
+	there     map[string]lanes.Commit
+	worktrees []Worktree
+	batches   []lanes.Batch
+	known     map[string]bool       // branches that are there, and that the database knows
+	at        map[string]bool       // folders of worktrees that are there, and that the database knows
+	missing   []string              // branches that the database knows, and that ought to be there
+	landing   map[lanes.Commit]bool // merges that recovery knows of
+	found     []Difference
 }
 
 func (d *differing) add(kind, ref, next, format string, args ...any) {
 	d.found = append(d.found, Difference{Kind: kind, Ref: ref, Next: next, Text: fmt.Sprintf(format, args...)})
 }
 
-func (d *differing) load(ctx context.Context) error {
+func (d *differing) askGit(ctx context.Context) (err error) {
+	if d.there, err = d.e.Git.BranchesUnder(ctx, "ferrox"); err != nil {
+		return err
+	}
+	d.worktrees, err = d.e.Git.Worktrees(ctx)
+	for _, w := range d.worktrees {
+		d.at[w.Dir] = false
+	}
+	return err
+}
+
+func (d *differing) compareLanes(ctx context.Context) error {
 	return d.e.Store.View(ctx, func(r Reader) (err error) {
 		if d.batches, err = r.Batches(ctx); err != nil {
 			return err
 		}
 		for _, b := range d.batches {
-			d.branches[b.Integration] = lanes.Lane{Batch: b.ID, Branch: b.Integration}
-			rows, err := r.Lanes(ctx, b.ID)
-			if err != nil {
+			if err := d.compareBatch(ctx, r, b.ID, b.Integration); err != nil {
 				return err
-			}
-			for _, l := range rows {
-				d.branches[l.Branch] = l
-			}
-			effects, err := r.Effects(ctx, b.ID, false)
-			if err != nil {
-				return err
-			}
-			for _, f := range effects {
-				if f.Kind == lanes.EffectRemove && f.State == lanes.EffectDone {
-					d.removed[d.branchOf(b, rows, f.Lane)] = true
-				}
-				var i landIntent
-				if f.Kind == lanes.EffectLand && f.State == lanes.EffectPending && json.Unmarshal([]byte(f.Payload), &i) == nil {
-					d.landing[i.New] = true
-				}
 			}
 		}
 		return nil
 	})
 }
 
-func (d *differing) branchOf(b lanes.Batch, rows []lanes.Lane, n lanes.Number) string {
-	for _, l := range rows {
-		if l.Number == n {
-			return l.Branch
-		}
-	}
-	return b.Integration
-}
+// lanesAtOnce is how many lanes are in memory at once.
+const lanesAtOnce = 500
 
-func (d *differing) compareBranches(ctx context.Context) error {
-	var err error
-	if d.there, err = d.e.Git.BranchesUnder(ctx, "ferrox"); err != nil {
+func (d *differing) compareBatch(ctx context.Context, r Reader, batch lanes.BatchID, integration string) error {
+	pending, err := r.Effects(ctx, batch, true)
+	if err != nil {
 		return err
 	}
-	for _, name := range sortedKeys(d.there) {
-		if _, known := d.branches[name]; !known {
-			d.add("unknown-branch", name, "git log "+name, "the database knows no such lane or batch")
+	for _, f := range pending {
+		var i landIntent
+		if f.Kind == lanes.EffectLand && json.Unmarshal([]byte(f.Payload), &i) == nil {
+			d.landing[i.New] = true
 		}
 	}
-	for _, name := range sortedKeys(d.branches) {
-		l := d.branches[name]
-		if _, ok := d.there[name]; !ok && !d.removed[name] && (l.Number == 0 || d.worked(l)) {
-			d.add("missing-branch", name, "git reflog", "the database knows it, git does not")
+	removals, err := r.EffectsOf(ctx, batch, lanes.EffectRemove)
+	if err != nil {
+		return err
+	}
+	removed := map[lanes.Number]bool{} // by `clean`; lane 0 is the integration branch
+	for _, f := range removals {
+		removed[f.Lane] = removed[f.Lane] || f.State == lanes.EffectDone
+	}
+	d.compare(lanes.Lane{Branch: integration}, removed)
+	for last := lanes.Number(0); ; {
+		rows, err := r.LanesAfter(ctx, batch, last, lanesAtOnce)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, l := range rows {
+			d.compare(l, removed)
+			last = l.Number
 		}
 	}
-	return nil
+}
+
+// compare looks for a lane's branch and worktree among those that are there.
+func (d *differing) compare(l lanes.Lane, removed map[lanes.Number]bool) {
+	if _, there := d.at[l.Worktree]; there {
+		d.at[l.Worktree] = true
+	}
+	if _, there := d.there[l.Branch]; there {
+		d.known[l.Branch] = true
+	} else if !removed[l.Number] && (l.Number == 0 || d.worked(l)) {
+		d.missing = append(d.missing, l.Branch)
+	}
 }
 
 // worked reports whether a lane's worktree was ever made: its record comes first.
@@ -120,18 +131,26 @@ func (d *differing) worked(l lanes.Lane) bool {
 	return err == nil || l.Head != l.Base
 }
 
-func (d *differing) compareWorktrees(ctx context.Context) error {
-	list, err := d.e.Git.Worktrees(ctx)
-	if err != nil {
-		return err
+func (d *differing) compareBranches(context.Context) error {
+	for _, name := range sortedKeys(d.there) {
+		if !d.known[name] {
+			d.add("unknown-branch", name, "git log "+name, "the database knows no such lane or batch")
+		}
 	}
+	slices.Sort(d.missing)
+	for _, name := range d.missing {
+		d.add("missing-branch", name, "git reflog", "the database knows it, git does not")
+	}
+	return nil
+}
+
+func (d *differing) compareWorktrees(context.Context) error {
 	var roots []string
 	for _, b := range d.batches {
 		roots = append(roots, b.LanesDir)
 	}
-	for _, w := range list {
-		_, named := d.branches[w.Branch]
-		known := named || slices.ContainsFunc(sortedKeys(d.branches), func(name string) bool { return d.branches[name].Worktree == w.Dir })
+	for _, w := range d.worktrees {
+		known := d.known[w.Branch] || d.at[w.Dir]
 		scratch := slices.Contains(roots, filepath.Dir(w.Dir)) && filepath.Base(w.Dir) == "verify"
 		ours := strings.HasPrefix(w.Branch, "ferrox/") || slices.Contains(roots, filepath.Dir(w.Dir))
 		switch {

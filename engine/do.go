@@ -80,7 +80,7 @@ func (e *Engine) doMyself(ctx context.Context, b lanes.BatchID, id string) (err 
 	}
 	defer r.settle()
 	for ctx.Err() == nil {
-		s, err := r.look(ctx)
+		s, err := r.glance(ctx)
 		if err == nil && len(s.requests) == 0 {
 			return r.restAfterCommand(ctx, s)
 		}

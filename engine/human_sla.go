@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"ferrox/gates/halting"
@@ -22,11 +21,15 @@ func (r *runner) slaLeft(h HoldFacts, now time.Time) time.Duration {
 // breach asks human-sla.check about open holds, beside their deadlines. A breach parks the quiet lane, so that the next
 // queued task that does not depend on it gets a fresh one. The hold stays open, and nothing is approved.
 func (r *runner) breach(ctx context.Context, s snapshot) (bool, error) {
-	now := r.Clock.Now()
+	now, quiet := r.Clock.Now(), map[lanes.TaskID]bool{}
+	for _, l := range s.lanes {
+		if l.State == lanes.LaneHeld {
+			quiet[l.Task] = true
+		}
+	}
 	for _, h := range s.holds {
-		held := slices.ContainsFunc(s.lanes, func(l lanes.Lane) bool { return l.Task == h.Task && l.State == lanes.LaneHeld })
 		d := halting.CheckHumanSLA(r.set.Halting.HumanSLASeconds, millis(h.OpenedAt), millis(now))
-		if !h.Open || !held || d.Decision != halting.SLABreached {
+		if !h.Open || !quiet[h.Task] || d.Decision != halting.SLABreached {
 			continue
 		}
 		return true, r.parkBreached(ctx, h, now)

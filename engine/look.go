@@ -115,25 +115,28 @@ func (e *Engine) statusOf(ctx context.Context, r Reader, b lanes.Batch) (StatusV
 	if err != nil {
 		return v, err
 	}
+	held := map[lanes.TaskID][]hold.Record{}
+	for _, h := range holds {
+		held[h.Task] = append(held[h.Task], h)
+	}
 	for _, t := range tasks {
-		view := e.viewHeldTask(b, t, holds)
+		view := e.viewHeldTask(b, t, held[t.ID])
 		view.Citations = textsOf(citations[t.ID])
 		v.Tasks = append(v.Tasks, view)
 	}
 	if v.Lanes, err = e.lanesOf(ctx, r, b.ID); err != nil {
 		return v, err
 	}
-	v.Holds, err = e.holdsOf(ctx, r, HoldFilter{Batch: b.ID, Unresolved: true})
-	return v, err
+	v.Holds = e.viewHolds(holds)
+	return v, nil
 }
 
-// viewHeldTask shows a task with what its unresolved holds stand against. That is asked anew each time and never stored.
+// viewHeldTask shows a task with what its own unresolved holds stand against. That is asked anew each time and never stored.
 func (e *Engine) viewHeldTask(b lanes.Batch, t lanes.Task, holds []hold.Record) TaskView {
 	v := viewTask(t)
 	if t.State.Ended() {
 		return v // its stored reasons say why it ended
 	}
-	holds = slices.DeleteFunc(slices.Clone(holds), func(h hold.Record) bool { return h.Task != t.ID })
 	_, reasons := gates.Complete(gates.Facts{Path: gates.PathPause, Now: e.Clock.Now(), Batch: b, Task: t, Holds: holds})
 	for _, re := range v.Reasons {
 		if re.Code != lanes.CodeHoldOpen && re.Code != lanes.CodeHoldUnacknowledged {
@@ -150,27 +153,26 @@ func (e *Engine) lanesOf(ctx context.Context, r Reader, b lanes.BatchID) ([]Lane
 	if err != nil {
 		return nil, err
 	}
+	runs, err := r.Runs(ctx, RunFilter{Batch: b})
+	if err != nil {
+		return nil, err
+	}
+	last := map[lanes.Number]*lanes.Run{}
+	for i := range runs {
+		last[runs[i].Lane] = &runs[i]
+	}
 	for _, l := range rows {
-		runs, err := r.Runs(ctx, RunFilter{Batch: b, Lane: l.Number})
-		if err != nil {
-			return nil, err
-		}
-		var last *lanes.Run
-		if len(runs) > 0 {
-			last = &runs[len(runs)-1]
-		}
-		views = append(views, viewLane(l, last, e.Workers.Alive))
+		views = append(views, viewLane(l, last[l.Number], e.Workers.Alive))
 	}
 	return views, nil
 }
 
-func (e *Engine) holdsOf(ctx context.Context, r Reader, f HoldFilter) ([]HoldView, error) {
-	views, now := []HoldView{}, e.Clock.Now()
-	rows, err := r.Holds(ctx, f)
+func (e *Engine) viewHolds(rows []hold.Record) []HoldView {
+	views, now := make([]HoldView, 0, len(rows)), e.Clock.Now()
 	for _, h := range rows {
 		views = append(views, viewHold(h, now))
 	}
-	return views, err
+	return views
 }
 
 // Lanes lists a batch's lanes; heldOnly leaves out those whose task is not held.
@@ -179,12 +181,14 @@ func (e *Engine) Lanes(ctx context.Context, id lanes.BatchID, heldOnly bool) ([]
 	if err != nil || !heldOnly {
 		return v.Lanes, err
 	}
+	waits := map[lanes.TaskID]bool{}
+	for _, t := range v.Tasks {
+		waits[t.ID] = t.State == lanes.TaskHeld
+	}
 	held := []LaneView{}
 	for _, l := range v.Lanes {
-		for _, t := range v.Tasks {
-			if t.ID == l.Task && t.State == lanes.TaskHeld {
-				held = append(held, l)
-			}
+		if waits[l.Task] {
+			held = append(held, l)
 		}
 	}
 	return held, nil
@@ -193,7 +197,8 @@ func (e *Engine) Lanes(ctx context.Context, id lanes.BatchID, heldOnly bool) ([]
 // Holds lists the unresolved holds of every batch, or all holds.
 func (e *Engine) Holds(ctx context.Context, all bool) (v []HoldView, err error) {
 	err = e.Store.View(ctx, func(r Reader) error {
-		v, err = e.holdsOf(ctx, r, HoldFilter{Unresolved: !all})
+		rows, err := r.Holds(ctx, HoldFilter{Unresolved: !all})
+		v = e.viewHolds(rows)
 		return err
 	})
 	return v, err

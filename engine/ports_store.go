@@ -46,14 +46,27 @@ type Reader interface {
 	Task(ctx context.Context, batch lanes.BatchID, id lanes.TaskID) (lanes.Task, error)
 	// Tasks lists a batch's tasks in their order of discovery.
 	Tasks(ctx context.Context, batch lanes.BatchID) ([]lanes.Task, error)
+	// TasksIn lists a batch's tasks that are in one of the states, in their order of discovery. Tasks in other states cost
+	// nothing.
+	TasksIn(ctx context.Context, batch lanes.BatchID, states ...lanes.TaskState) ([]lanes.Task, error)
+	// CountTasks counts a batch's tasks by state.
+	CountTasks(ctx context.Context, batch lanes.BatchID) (map[lanes.TaskState]int, error)
+	// HoldsSlot reports whether a held task of the batch has a lane that is not parked, or none.
+	HoldsSlot(ctx context.Context, batch lanes.BatchID) (bool, error)
 	Lane(ctx context.Context, batch lanes.BatchID, n lanes.Number) (lanes.Lane, error)
 	Lanes(ctx context.Context, batch lanes.BatchID) ([]lanes.Lane, error)
+	// LanesAfter lists a batch's lanes with a higher number than after, in rising order, at most limit.
+	LanesAfter(ctx context.Context, batch lanes.BatchID, after lanes.Number, limit int) ([]lanes.Lane, error)
 	Run(ctx context.Context, id lanes.RunID) (lanes.Run, error)
 	// Runs lists runs, oldest first.
 	Runs(ctx context.Context, f RunFilter) ([]lanes.Run, error)
 	Hold(ctx context.Context, id lanes.HoldID) (hold.Record, error)
 	// Holds lists holds, oldest first.
 	Holds(ctx context.Context, f HoldFilter) ([]hold.Record, error)
+	// NextDeadlines lists the open holds of a batch that have not expired by their deadline, the earliest first, at most limit.
+	NextDeadlines(ctx context.Context, batch lanes.BatchID, limit int) ([]hold.Record, error)
+	// OldestQuiet returns the open hold of a batch that was opened first of those whose lane is held, or ErrNotFound.
+	OldestQuiet(ctx context.Context, batch lanes.BatchID) (hold.Record, error)
 	Message(ctx context.Context, id lanes.MessageID) (mailbox.Message, error)
 	// Messages lists messages, oldest first.
 	Messages(ctx context.Context, f MessageFilter) ([]mailbox.Message, error)
@@ -61,6 +74,8 @@ type Reader interface {
 	Events(ctx context.Context, f EventFilter) ([]lanes.Event, error)
 	// Effects lists effects of a batch in the order in which they were added; pendingOnly leaves settled ones out.
 	Effects(ctx context.Context, batch lanes.BatchID, pendingOnly bool) ([]lanes.Effect, error)
+	// EffectsOf lists effects of a batch that are of one kind, settled or not, in the order in which they were added.
+	EffectsOf(ctx context.Context, batch lanes.BatchID, kind lanes.EffectKind) ([]lanes.Effect, error)
 	// Effect returns one effect by key.
 	Effect(ctx context.Context, key string) (lanes.Effect, error)
 	// Lease returns the last lease taken, or ErrNotFound when none ever was.
@@ -108,6 +123,7 @@ type RunFilter struct {
 	Task   lanes.TaskID
 	Lane   lanes.Number
 	States []lanes.RunState
+	Shims  []int // pids of their shims
 	Token  string
 }
 

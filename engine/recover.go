@@ -25,7 +25,7 @@ func (r *runner) settleAll(ctx context.Context) error {
 	if err := r.seeEvents(ctx); err != nil {
 		return err
 	}
-	s, err := r.look(ctx)
+	s, err := r.glance(ctx)
 	if err != nil {
 		return err
 	}
@@ -199,12 +199,12 @@ func (r *runner) reopen(ctx context.Context) error {
 
 // judgeAtOnce forgets what an earlier engine found in the way of claims that wait for the integration branch.
 func (r *runner) judgeAtOnce(ctx context.Context, tx Tx) error {
-	tasks, err := tx.Tasks(ctx, r.id)
+	tasks, err := tx.TasksIn(ctx, r.id, lanes.TaskRunning)
 	if err != nil {
 		return err
 	}
 	for _, t := range tasks {
-		if t.State != lanes.TaskRunning || len(t.Reasons) == 0 || t.Reasons[0].Clears != clearsIntegration {
+		if len(t.Reasons) == 0 || t.Reasons[0].Clears != clearsIntegration {
 			continue
 		}
 		t.Reasons, t.RetryAt = nil, time.Time{}

@@ -11,6 +11,16 @@ import (
 
 // rest decides what an engine without anything to drive does: wait, park, or end the batch.
 func (r *runner) rest(ctx context.Context, s snapshot, moves graph.Moves) (*Outcome, error) {
+	if s.partial {
+		if !moves.WakeAt.IsZero() || running(s) > waitingClaims(s) || s.slots && !r.opts.NoWait {
+			return nil, nil
+		}
+		all, err := r.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return r.rest(ctx, all, moves)
+	}
 	var cause lanes.Cause
 	switch open, waiting := r.heldAndParked(s), waitingClaims(s); {
 	case !moves.WakeAt.IsZero() || running(s) > waiting:
@@ -37,14 +47,16 @@ type openCount struct{ held, parked int }
 
 // heldAndParked counts held tasks by whether their lane still has its slot.
 func (r *runner) heldAndParked(s snapshot) (n openCount) {
+	parked := map[lanes.Number]bool{}
+	for _, l := range s.lanes {
+		parked[l.Number] = l.State == lanes.LaneParked
+	}
 	for _, t := range s.tasks {
-		if t.State != lanes.TaskHeld {
-			continue
-		}
-		i := slices.IndexFunc(s.lanes, func(l lanes.Lane) bool { return l.Number == t.Lane })
-		if i >= 0 && s.lanes[i].State == lanes.LaneParked {
+		switch {
+		case t.State != lanes.TaskHeld:
+		case parked[t.Lane]:
 			n.parked++
-		} else {
+		default:
 			n.held++
 		}
 	}

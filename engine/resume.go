@@ -154,31 +154,46 @@ func (o *owner) mayResume(ctx context.Context, tx Tx, b lanes.Batch, opts Resume
 	if b.Phase == lanes.PhaseCompleted || b.Phase == lanes.PhaseAborted {
 		return refuse(ExitRefused, string(lanes.CodeStateForbids), "ferrox run batch", "batch %s is %s", b.ID, b.Phase)
 	}
-	tasks, err := tx.Tasks(ctx, b.ID)
+	again, err := o.reviveAll(ctx, tx, b, opts.Force)
 	if err != nil {
 		return err
-	}
-	again := false
-	for _, t := range tasks {
-		if opts.Force && (t.State == lanes.TaskFailed || t.State == lanes.TaskStalled) {
-			u, err := unitOf(ctx, tx, b.ID, t.ID)
-			if err != nil {
-				return err
-			}
-			if _, reasons := gates.Complete(gates.Facts{Path: gates.PathRetry, Now: o.Clock.Now(), Batch: b, Task: t, Lane: u.lane, Holds: u.holds}); len(reasons) > 0 {
-				continue
-			}
-			if err := o.retryTx(ctx, tx, t, "resume --force"); err != nil {
-				return err
-			}
-			again = true
-		}
-		again = again || !t.State.Ended()
 	}
 	if b.Phase == lanes.PhaseFailed && !again {
 		return refuse(ExitRefused, string(lanes.CodeStateForbids), "ferrox retry TASK, or ferrox resume --force", "batch %s has failed, and no task was retried", b.ID)
 	}
 	return nil
+}
+
+// reviveAll retries what failed, by force, and reports whether any task has something to do.
+func (o *owner) reviveAll(ctx context.Context, tx Tx, b lanes.Batch, force bool) (again bool, err error) {
+	counts, err := tx.CountTasks(ctx, b.ID)
+	if err != nil {
+		return false, err
+	}
+	for state, n := range counts {
+		again = again || n > 0 && !state.Ended()
+	}
+	if !force {
+		return again, nil
+	}
+	ended, err := tx.TasksIn(ctx, b.ID, lanes.TaskFailed, lanes.TaskStalled)
+	if err != nil {
+		return false, err
+	}
+	for _, t := range ended {
+		u, err := unitOf(ctx, tx, b.ID, t.ID)
+		if err != nil {
+			return false, err
+		}
+		if _, reasons := gates.Complete(gates.Facts{Path: gates.PathRetry, Now: o.Clock.Now(), Batch: b, Task: t, Lane: u.lane, Holds: u.holds}); len(reasons) > 0 {
+			continue
+		}
+		if err := o.retryTx(ctx, tx, t, "resume --force"); err != nil {
+			return false, err
+		}
+		again = true
+	}
+	return again, nil
 }
 
 // retryTx revives one task.

@@ -63,43 +63,40 @@ func (r *runner) coverageOf(ctx context.Context, i landIntent) (*coverageDelta, 
 	return &coverageDelta{Before: before.Covered, After: after.Covered, Decision: d.Decision}, nil
 }
 
-// advanced is when the last landing advanced the coverage; without a coverage source every landing does.
-func (r *runner) advanced(ctx context.Context, s snapshot) (time.Time, error) {
-	last := s.batch.CreatedAt
+// noteAdvance notes when the last landing advanced the coverage; without a coverage source every landing does.
+func (r *runner) noteAdvance(ctx context.Context, created time.Time) error {
+	if r.clock.last.IsZero() {
+		r.clock.last = created
+	}
 	var events []lanes.Event
 	err := r.Store.View(ctx, func(rd Reader) (err error) {
-		events, err = rd.Events(ctx, EventFilter{Batch: r.id})
+		events, err = rd.Events(ctx, EventFilter{Batch: r.id, Names: []string{"landed"}, After: r.clock.read})
 		return err
 	})
 	for _, ev := range events {
+		r.clock.read = ev.Seq
 		var data landingData
-		if ev.Name != "landed" || ev.Data != "" && json.Unmarshal([]byte(ev.Data), &data) != nil {
+		if ev.Data != "" && json.Unmarshal([]byte(ev.Data), &data) != nil {
 			continue
 		}
 		if data.Coverage == nil || data.Coverage.Decision == halting.CoverageLanded {
-			last = ev.At
+			r.clock.last = ev.At
 		}
 	}
-	return last, err
+	return err
 }
 
 // shipClock asks ship-clock.check while work is left. RED is announced once for every stretch without an advance, and
 // descopes where the settings say so. It returns how long until it has to be asked again.
 func (r *runner) shipClock(ctx context.Context, s snapshot) (acted bool, wake time.Duration, err error) {
-	if !workLeft(s) {
+	if !s.workLeft {
 		return false, idle, nil
 	}
-	landed := 0
-	for _, t := range s.tasks {
-		if t.Merge != "" {
-			landed++
-		}
-	}
-	if r.clock.landed != landed || r.clock.last.IsZero() {
-		if r.clock.last, err = r.advanced(ctx, s); err != nil {
+	if r.clock.landed != s.landed || r.clock.last.IsZero() {
+		if err := r.noteAdvance(ctx, s.batch.CreatedAt); err != nil {
 			return false, 0, err
 		}
-		r.clock.landed = landed
+		r.clock.landed = s.landed
 	}
 	budget, now := r.set.Halting.ShipClockSeconds, r.Clock.Now()
 	d := halting.CheckShipClock(budget, millis(r.clock.last), millis(now))
@@ -124,16 +121,8 @@ func (r *runner) shipClock(ctx context.Context, s snapshot) (acted bool, wake ti
 type shipClockState struct {
 	landed int
 	last   time.Time // last advance
+	read   int64     // the newest landing's event that was looked at
 	red    time.Time // the advance since which RED was announced
-}
-
-func workLeft(s snapshot) bool {
-	for _, t := range s.tasks {
-		if !t.State.Ended() {
-			return true
-		}
-	}
-	return false
 }
 
 // announceRed says once that the clock is red, in the log and in the run-log.

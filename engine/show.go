@@ -62,8 +62,8 @@ func (e *Engine) showTask(ctx context.Context, r Reader, id string) (any, error)
 		}
 		view := viewTask(t)
 		view.Citations = textsOf(citations[t.ID])
-		holds, err := e.holdsOf(ctx, r, HoldFilter{Batch: b.ID, Task: t.ID})
-		return TaskDetail{TaskView: view, Batch: b.ID, Scope: t.Scope, Scoped: t.Scoped, Runs: viewRuns(runs), Holds: holds}, err
+		holds, err := r.Holds(ctx, HoldFilter{Batch: b.ID, Task: t.ID})
+		return TaskDetail{TaskView: view, Batch: b.ID, Scope: t.Scope, Scoped: t.Scoped, Runs: viewRuns(runs), Holds: e.viewHolds(holds)}, err
 	}
 	return nil, nil
 }

@@ -14,7 +14,7 @@ import (
 // step does everything that can be done now. It returns an outcome when the engine is finished, else how long nothing
 // needs a look.
 func (r *runner) step(ctx context.Context) (*Outcome, time.Duration, error) {
-	s, err := r.look(ctx)
+	s, err := r.glance(ctx)
 	if err != nil {
 		return nil, 0, err
 	}

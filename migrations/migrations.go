@@ -8,7 +8,7 @@ package migrations
 import "embed"
 
 // Latest is the number of the newest migration: the schema that this program reads and writes.
-const Latest = 2
+const Latest = 3
 
 // Files are the migrations, NNNN_name.sql.
 //

@@ -176,19 +176,23 @@ func heldTasks(b *testing.B, repo string) (ids []string) {
 // eventTimes returns when an event of that name first happened to each task.
 func eventTimes(b *testing.B, repo, name string) map[string]time.Time {
 	b.Helper()
-	var events []struct {
-		TS, Event, Task string
-	}
-	if err := json.Unmarshal([]byte(shell(b, repo, "ferrox log --json")), &events); err != nil {
-		b.Fatal(err)
-	}
 	times := map[string]time.Time{}
-	for _, ev := range events {
+	for _, ev := range logged(b, repo) {
 		if at, err := time.Parse(time.RFC3339Nano, ev.TS); err == nil && ev.Event == name && times[ev.Task].IsZero() {
 			times[ev.Task] = at
 		}
 	}
 	return times
+}
+
+type loggedEvent struct{ TS, Event, Task string }
+
+func logged(b *testing.B, repo string) (events []loggedEvent) {
+	b.Helper()
+	if err := json.Unmarshal([]byte(shell(b, repo, "ferrox log --json")), &events); err != nil {
+		b.Fatal(err)
+	}
+	return events
 }
 
 // noted reads an instant that a worker wrote down.

@@ -18,14 +18,14 @@ func (a *app) who(ctx context.Context, e *opened) (mailbox.Role, error) {
 	if err != nil {
 		return mailbox.RoleUnknown, nil // an ancestry that cannot be read is an answer
 	}
-	known, err := e.Known(ctx)
+	known, err := e.Known(ctx, line, a.getenv("FERROX_TOKEN"))
 	if err != nil {
 		return mailbox.RoleUnknown, err
 	}
 	if known.Foreign(line[0]) {
 		return mailbox.RoleUnknown, nil
 	}
-	if known.Token(a.getenv("FERROX_TOKEN")) || known.Worker(line) {
+	if known.Token() || known.Worker(line) {
 		return mailbox.RoleWorker, nil
 	}
 	if known.Supervised(line) {

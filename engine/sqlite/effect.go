@@ -32,6 +32,12 @@ func (r *reader) Effects(ctx context.Context, batch lanes.BatchID, pendingOnly b
 	return find(ctx, r, effects, q, " ORDER BY seq")
 }
 
+func (r *reader) EffectsOf(ctx context.Context, batch lanes.BatchID, kind lanes.EffectKind) ([]lanes.Effect, error) {
+	q := where("batch = ?", batch)
+	q.add("kind = ?", kind)
+	return find(ctx, r, effects, q, " ORDER BY seq")
+}
+
 func (t *tx) AddEffect(ctx context.Context, e lanes.Effect) error {
 	e.State, e.Outcome, e.SettledAt = lanes.EffectPending, "", time.Time{}
 	return add(ctx, t, effects, &e, e.Key)

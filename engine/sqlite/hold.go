@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 
 	"ferrox/engine"
 	"ferrox/hold"
@@ -44,6 +45,28 @@ func (r *reader) Holds(ctx context.Context, f engine.HoldFilter) ([]hold.Record,
 			hold.Open, hold.Released, hold.DeliveryAcknowledged, hold.Released, hold.DeliveryAcknowledged)
 	}
 	return find(ctx, r, holds, q, " ORDER BY seq")
+}
+
+// The states stand in the texts, because an index of a part of the table is used for a text that names that part.
+
+func (r *reader) NextDeadlines(ctx context.Context, batch lanes.BatchID, limit int) ([]hold.Record, error) {
+	q := where("batch = ?", batch)
+	q.add("state = 'open' AND expired_at = 0")
+	return find(ctx, r, holds, q, " ORDER BY deadline, seq LIMIT "+q.hole(limit))
+}
+
+func (r *reader) OldestQuiet(ctx context.Context, batch lanes.BatchID) (hold.Record, error) {
+	q := where("batch = ?", batch)
+	q.add("state = 'open'")
+	q.add("EXISTS (SELECT 1 FROM lanes WHERE lanes.batch = holds.batch AND lanes.number = holds.lane AND lanes.task = holds.task AND lanes.state = ?)", lanes.LaneHeld)
+	found, err := find(ctx, r, holds, q, " ORDER BY opened_at, seq LIMIT 1")
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("read the oldest quiet hold of %s: %w", batch, engine.ErrNotFound)
+	}
+	if err != nil {
+		return hold.Record{}, err
+	}
+	return found[0], nil
 }
 
 func (t *tx) PutHold(ctx context.Context, h hold.Record) (int64, error) {

@@ -26,6 +26,12 @@ func (r *reader) Lanes(ctx context.Context, batch lanes.BatchID) ([]lanes.Lane, 
 	return find(ctx, r, laneTable, where("batch = ?", batch), " ORDER BY number")
 }
 
+func (r *reader) LanesAfter(ctx context.Context, batch lanes.BatchID, after lanes.Number, limit int) ([]lanes.Lane, error) {
+	q := where("batch = ?", batch)
+	q.add("number > ?", after)
+	return find(ctx, r, laneTable, q, " ORDER BY number LIMIT "+q.hole(limit))
+}
+
 func (t *tx) PutLane(ctx context.Context, l lanes.Lane) (int64, error) {
 	return put(ctx, t, laneTable, &l, &l.Version, laneName(l.Batch, l.Number))
 }

@@ -37,6 +37,7 @@ func (r *reader) Runs(ctx context.Context, f engine.RunFilter) ([]lanes.Run, err
 	equal(q, "task", f.Task)
 	equal(q, "lane", f.Lane)
 	among(q, "state", f.States)
+	among(q, "shim_pid", f.Shims)
 	equal(q, "token", f.Token)
 	return find(ctx, r, runs, q, " ORDER BY seq")
 }

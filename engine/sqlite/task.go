@@ -38,6 +38,54 @@ func (r *reader) Tasks(ctx context.Context, batch lanes.BatchID) ([]lanes.Task, 
 	return find(ctx, r, tasks, where("batch = ?", batch), " ORDER BY seq, id")
 }
 
+func (r *reader) TasksIn(ctx context.Context, batch lanes.BatchID, states ...lanes.TaskState) ([]lanes.Task, error) {
+	if len(states) == 0 {
+		return nil, nil
+	}
+	q := where("batch = ?", batch)
+	among(q, "state", states)
+	return find(ctx, r, tasks, q, " ORDER BY seq, id")
+}
+
+func (r *reader) CountTasks(ctx context.Context, batch lanes.BatchID) (map[lanes.TaskState]int, error) {
+	const attempt = "count tasks"
+	if err := r.usable(ctx, attempt); err != nil {
+		return nil, err
+	}
+	rows, err := r.session.query("SELECT state, count(*) FROM tasks WHERE batch = $1 GROUP BY state", batch)
+	if err != nil {
+		return nil, r.fail(explain(attempt, err))
+	}
+	defer rows.Close()
+	counts := map[lanes.TaskState]int{}
+	for rows.Next() {
+		var state lanes.TaskState
+		var n int
+		if err := rows.Scan(&state, &n); err != nil {
+			return nil, r.fail(explain(attempt, err))
+		}
+		counts[state] = n
+	}
+	if err := rows.Err(); err != nil {
+		return nil, r.fail(explain(attempt, err))
+	}
+	return counts, nil
+}
+
+func (r *reader) HoldsSlot(ctx context.Context, batch lanes.BatchID) (bool, error) {
+	const attempt = "look for held tasks"
+	if err := r.usable(ctx, attempt); err != nil {
+		return false, err
+	}
+	n, err := r.session.number(`SELECT EXISTS (
+		SELECT 1 FROM tasks LEFT JOIN lanes ON lanes.batch = tasks.batch AND lanes.number = tasks.lane
+		WHERE tasks.batch = $1 AND tasks.state = $2 AND lanes.state IS NOT $3)`, batch, lanes.TaskHeld, lanes.LaneParked)
+	if err != nil {
+		return false, r.fail(explain(attempt, err))
+	}
+	return n != 0, nil
+}
+
 func (t *tx) PutTask(ctx context.Context, task lanes.Task) (int64, error) {
 	return put(ctx, t, tasks, &task, &task.Version, string(task.ID))
 }

@@ -1,8 +1,11 @@
 package storetest
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"ferrox/engine"
 	"ferrox/hold"
@@ -25,6 +28,7 @@ func lists(t *testing.T, open func(testing.TB) engine.Store) {
 		}
 		for i, id := range []lanes.RunID{"z", "y", "x"} {
 			r := lanes.Run{ID: id, Batch: "b1", Task: "TP-1", Lane: lanes.Number(i + 1), Token: "t" + string(id)}
+			r.Shim.PID = 101 + i
 			r.State = []lanes.RunState{lanes.RunExited, lanes.RunRunning, lanes.RunJudged}[i]
 			_, _ = tx.PutRun(ctx, r)
 		}
@@ -58,6 +62,7 @@ func runLists(t *testing.T, r engine.Reader) {
 		"":    {Batch: "b5"},
 		"y":   {Lane: 2},
 		"zx":  {States: []lanes.RunState{lanes.RunJudged, lanes.RunExited}},
+		"yx":  {Shims: []int{102, 103}},
 		"x":   {Token: "tx", States: []lanes.RunState{lanes.RunJudged}},
 	} {
 		l, err := r.Runs(t.Context(), f)
@@ -164,4 +169,59 @@ func prefixMindsCase(t *testing.T, open func(testing.TB) engine.Store) {
 			return err
 		})
 	}
+}
+
+// looks checks what an engine asks at each look, with tasks in every kind of rest.
+func looks(t *testing.T, open func(testing.TB) engine.Store) {
+	s := open(t)
+	ctx, at := t.Context(), start()
+	addBatch(t, s, "b1")
+	addBatch(t, s, "b2")
+	view(t, s, func(r engine.Reader) error {
+		slot, err := r.HoldsSlot(ctx, "b1")
+		same(t, "no task holds a slot", false, slot || err != nil)
+		_, err = r.OldestQuiet(ctx, "b1")
+		is(t, "oldest of none", err, engine.ErrNotFound)
+		return nil
+	})
+	put := func(batch lanes.BatchID, n int, task lanes.TaskState, lane lanes.LaneState, h hold.Record) {
+		t.Helper()
+		id := lanes.TaskID(fmt.Sprintf("T-%d", n))
+		h.ID, h.Batch, h.Task, h.Lane = lanes.HoldID(fmt.Sprintf("%s-h%d", batch, n)), batch, id, lanes.Number(n)
+		update(t, s, func(tx engine.Tx) error {
+			_, err1 := tx.PutTask(ctx, lanes.Task{Batch: batch, ID: id, Seq: -n, State: task, Lane: lanes.Number(n)})
+			_, err2 := tx.PutLane(ctx, lanes.Lane{Batch: batch, Number: lanes.Number(n), Task: id, State: lane})
+			_, err3 := tx.PutHold(ctx, h)
+			return errors.Join(err1, err2, err3)
+		})
+	}
+	hours := func(n int) time.Time { return at.Add(time.Duration(n) * time.Hour) }
+	put("b1", 1, lanes.TaskHeld, lanes.LaneParked, hold.Record{State: hold.Open, OpenedAt: hours(-9), Deadline: hours(1), ExpiredAt: at})
+	put("b1", 2, lanes.TaskHeld, lanes.LaneParked, hold.Record{State: hold.Open, OpenedAt: hours(-8), Deadline: hours(5)})
+	view(t, s, func(r engine.Reader) error {
+		slot, err := r.HoldsSlot(ctx, "b1")
+		same(t, "parked lanes have no slot", false, slot || err != nil)
+		return nil
+	})
+	put("b1", 3, lanes.TaskHeld, lanes.LaneHeld, hold.Record{State: hold.Open, OpenedAt: hours(-1), Deadline: hours(4)})
+	put("b1", 4, lanes.TaskHeld, lanes.LaneHeld, hold.Record{State: hold.Open, OpenedAt: hours(-2), Deadline: hours(6)})
+	put("b1", 5, lanes.TaskRunning, lanes.LaneRunning, hold.Record{State: hold.Released, OpenedAt: hours(-7), Deadline: hours(2)})
+	put("b2", 6, lanes.TaskHeld, lanes.LaneHeld, hold.Record{State: hold.Open, OpenedAt: hours(-9), Deadline: hours(0)})
+	view(t, s, func(r engine.Reader) error {
+		slot, err := r.HoldsSlot(ctx, "b1")
+		same(t, "a held lane has a slot", true, slot && err == nil)
+		in, err := r.TasksIn(ctx, "b1", lanes.TaskRunning, lanes.TaskHeld)
+		same(t, "tasks in two states", []lanes.TaskID{"T-5", "T-4", "T-3", "T-2", "T-1"}, ids(in, func(t lanes.Task) lanes.TaskID { return t.ID }))
+		none, err2 := r.TasksIn(ctx, "b1")
+		same(t, "tasks in no state", 0, len(none))
+		n, err3 := r.CountTasks(ctx, "b1")
+		same(t, "counts", map[lanes.TaskState]int{lanes.TaskHeld: 4, lanes.TaskRunning: 1}, n)
+		due, err4 := r.NextDeadlines(ctx, "b1", 2)
+		same(t, "next deadlines", []lanes.HoldID{"b1-h3", "b1-h2"}, ids(due, func(h hold.Record) lanes.HoldID { return h.ID }))
+		oldest, err5 := r.OldestQuiet(ctx, "b1")
+		page, err6 := r.LanesAfter(ctx, "b1", 2, 2)
+		same(t, "lanes after the second", []lanes.Number{3, 4}, ids(page, func(l lanes.Lane) lanes.Number { return l.Number }))
+		same(t, "oldest in a held lane", lanes.HoldID("b1-h4"), oldest.ID)
+		return errors.Join(err, err2, err3, err4, err5, err6)
+	})
 }

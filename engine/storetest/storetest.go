@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(testing.TB) engine.Store) {
 		{"EventsAscend", eventsAscend},
 		{"MessagesNeverChange", messagesNeverChange},
 		{"Lists", lists},
+		{"Looks", looks},
 		{"UnresolvedHolds", unresolvedHolds},
 		{"PrefixMindsCase", prefixMindsCase},
 		{"LeaseFences", leaseFences},
