@@ -59,6 +59,9 @@ func (r *runner) stand(ctx context.Context, u unit, used bool) (tree WorktreeSta
 // bind gives a task its lane, durably, before anything is made.
 func (r *runner) bind(ctx context.Context, u unit, want lanes.Number) (unit, error) {
 	id := u.task.ID
+	if u.task.Lane != 0 && u.lane.Task == id {
+		return u, nil // it has one; the commit that decides on the run has it go on
+	}
 	last, err := r.lastNumber(ctx, u, want)
 	if err != nil {
 		return u, err
@@ -68,10 +71,7 @@ func (r *runner) bind(ctx context.Context, u unit, want lanes.Number) (unit, err
 			return err
 		}
 		if u.task.Lane != 0 && u.lane.Task == id {
-			if u.lane.State == lanes.LaneRunning {
-				return nil
-			}
-			return r.moveLane(ctx, tx, u.task, lanes.Resume)
+			return ErrConflict // somebody else bound it
 		}
 		if u.lane, err = r.pickLane(ctx, tx, u.batch, want, last); err != nil {
 			return err
@@ -343,6 +343,9 @@ func (r *runner) recordRun(ctx context.Context, u unit, tree WorktreeStatus) err
 			return err
 		}
 		fresh.lane.Head = tree.Head
+		if fresh.lane.State, err = fresh.lane.State.Fire(lanes.Resume); err != nil {
+			return err
+		}
 		return errors.Join(
 			second(tx.PutTask(ctx, t)), second(tx.PutLane(ctx, fresh.lane)), second(tx.PutRun(ctx, run)),
 			tx.AddEffect(ctx, lanes.Effect{Key: "spawn/" + string(id), Batch: r.id, Kind: lanes.EffectSpawn, Task: t.ID, Lane: t.Lane, CreatedAt: r.Clock.Now()}),

@@ -15,7 +15,7 @@ import (
 // that was restored from an older backup does not know all of them, and what they hold is nobody else's to work on.
 // A task that has its lane, or is to have an idle one, needs no number.
 func (r *runner) lastNumber(ctx context.Context, u unit, want lanes.Number) (last lanes.Number, err error) {
-	if u.task.Lane != 0 && u.lane.Task == u.task.ID || r.isIdle(ctx, want) {
+	if r.isIdle(ctx, want) {
 		return 0, nil
 	}
 	b := u.batch

@@ -117,7 +117,7 @@ func BenchmarkClaim(b *testing.B) {
 			id := fmt.Sprintf("T-%d", i)
 			took = append(took, decided[id].Sub(noted(b, repo+".lanes", "claimed-"+id)))
 		}
-		git = gitProbes(b, repo)
+		git = gitStatus(b, repo)
 	}
 	report(b, ".DONE renamed → decision recorded", took, git, claimMark)
 }
@@ -147,7 +147,7 @@ date +%s%N >"$FERROX_WORKTREE/../started-$FERROX_TASK"; ferrox ack $FERROX_RULIN
 			id := fmt.Sprintf("T-%d", i)
 			took = append(took, noted(b, repo+".lanes", "started-"+id).Sub(ruled[id]))
 		}
-		git = gitStatus(b, repo) + probe(b, repo, "for-each-ref", "--format=%(objectname) %(worktreepath)", "refs/heads/main")
+		git = gitStatus(b, repo)
 	}
 	report(b, "ruling committed → worker's first instruction", took, git, ruleMark)
 }
@@ -213,14 +213,7 @@ func noted(b *testing.B, lanes, name string) time.Time {
 	return time.Unix(0, ns)
 }
 
-// gitProbes times the git processes that one claim asks: the branch, the lane's status, what it changed.
-func gitProbes(b *testing.B, repo string) time.Duration {
-	b.Helper()
-	return gitStatus(b, repo) +
-		probe(b, repo, "for-each-ref", "--format=%(objectname) %(worktreepath)", "refs/heads/main") +
-		probe(b, repo, "diff", "--raw", "-z", "--no-renames", "--merge-base", "HEAD", "HEAD")
-}
-
+// gitStatus times the one git process that a claim and a start each ask: what the lane looks like.
 func gitStatus(b *testing.B, repo string) time.Duration {
 	b.Helper()
 	return probe(b, repo, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all")

@@ -61,10 +61,7 @@ func (f *fixture) sides(seed int) (sides, bool) {
 func TestMerge_ApartAsGit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	apart, compared := 0, 60
-	if testing.Short() {
-		compared = 10
-	}
+	apart, compared := 0, 20
 	for seed := 0; apart < compared && seed < 2000; seed++ {
 		s, ok := f.sides(seed)
 		if !ok {
@@ -103,7 +100,7 @@ func TestDiffTrees_AsGit(t *testing.T) {
 	f := newFixture(t)
 	f.git(f.dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", f.dir, "module")
 	last := f.commit(f.dir, "with a submodule")
-	for seed := range 60 {
+	for seed := range 25 {
 		next, err := f.repo.CommitFiles(t.Context(), last, changes("files").Example(seed), "x", at, false)
 		if err != nil {
 			continue // a file and a folder of one name
