@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"ferrox/lanes"
 )
@@ -20,7 +21,7 @@ func (e *Engine) own(ctx context.Context, batch lanes.BatchID) (*owner, error) {
 	if !e.Self.Known() {
 		return nil, refuse(ExitFailed, "unknown-process", "mount /proc of this pid namespace", "own the repository: this process cannot tell who it is, so nobody could tell later whether it lives")
 	}
-	ok, err := e.Lock.TryLock()
+	ok, err := e.takeLock(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("take the engine lock: %w", err)
 	}
@@ -37,6 +38,40 @@ func (e *Engine) own(ctx context.Context, batch lanes.BatchID) (*owner, error) {
 		return nil, errors.Join(fmt.Errorf("take the engine lease: %w", err), e.Lock.Unlock())
 	}
 	return o, nil
+}
+
+// lockTries and lockPause bound the wait for a lock that a dead engine left: a process that it was just starting has the
+// lock's file too, until it runs its own program.
+const (
+	lockTries = 40
+	lockPause = 50 * time.Millisecond
+)
+
+// takeLock takes the kernel's lock. It waits only for what is left of an engine that is dead.
+func (e *Engine) takeLock(ctx context.Context) (bool, error) {
+	for try := 1; ; try++ {
+		ok, err := e.Lock.TryLock()
+		if ok || err != nil || try == lockTries || !e.ownerDead(ctx) {
+			return ok, err
+		}
+		fire, stop := e.Clock.After(lockPause)
+		select {
+		case <-fire:
+		case <-ctx.Done():
+			stop()
+			return false, ctx.Err()
+		}
+	}
+}
+
+// ownerDead reports whether the last lease was taken by a process that has not ended it and is gone.
+func (e *Engine) ownerDead(ctx context.Context) bool {
+	var l lanes.Lease
+	err := e.Store.View(ctx, func(r Reader) (err error) {
+		l, err = r.Lease(ctx)
+		return err
+	})
+	return err == nil && l.EndedAt.IsZero() && l.Owner.Known() && !e.Workers.Alive(l.Owner)
 }
 
 func (e *Engine) busy(ctx context.Context) error {

@@ -166,7 +166,7 @@ func TestKilledEngine_InGit(t *testing.T) {
 	calm := killedBatch(t)
 	calm.drive(0)
 	want := calm.result()
-	for _, at := range []string{" ferrox: create ", " ferrox: land ", " worktree add ", " merge-tree ", " commit-tree "} {
+	for _, at := range []string{" ferrox: create ", " ferrox: land ", " worktree add ", " rev-list ", " reset "} {
 		for _, when := range []string{"before", "after"} {
 			t.Run("W19 "+when+at, func(t *testing.T) {
 				t.Parallel()
