@@ -105,6 +105,8 @@ func eventsAscend(t *testing.T, open func(testing.TB) engine.Store) {
 		"fg":      {After: last - 1},
 		"efg":     {Limit: 3},
 		"df":      {Task: "TP-2", Limit: 2},
+		"bg":      {Names: []string{"b", "g", "nothing"}},
+		"d":       {Batch: batchID, Task: "TP-2", Names: []string{"c", "d"}},
 		"f":       {Batch: batchID, After: last - 2, Limit: 1},
 	} {
 		view(t, s, func(r engine.Reader) error {
