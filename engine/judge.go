@@ -184,7 +184,7 @@ func (r *runner) afterRun(ctx context.Context, u unit, v verdict, fired *firedCa
 		if t.State == lanes.TaskHeld {
 			return errors.Join(second(tx.PutTask(ctx, *t)), r.restLane(ctx, tx, *t))
 		}
-		if wrong := reasonOf(v.reasons, lanes.CodeWrongBranch); wrong != nil {
+		if wrong := reasonOf(v.reasons, lanes.CodeWrongBranch); wrong != nil && v.tree.Head != "" { // and git said where it stands
 			in, t.Reasons = lanes.Stall, []lanes.Reason{*wrong}
 		}
 		if in != lanes.Start {

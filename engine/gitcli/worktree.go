@@ -110,7 +110,10 @@ func (r *Repo) clearWay(ctx context.Context, dir, branch string) (bool, error) {
 				Next: "git worktree unlock " + w.Dir,
 			}
 		case here && w.Branch != branch:
-			return false, fmt.Errorf("the folder is registered for branch %q: move or remove that worktree", w.Branch)
+			return false, &engine.MendError{
+				Err:  fmt.Errorf("the folder stands on branch %q instead of %q, or its HEAD cannot be read", w.Branch, branch),
+				Next: "look with git -C " + w.Dir + " status",
+			}
 		case os.IsNotExist(statErr):
 			if err := r.unregister(ctx, w.Dir); err != nil {
 				return false, err
