@@ -95,6 +95,33 @@ func (r *Repo) flushRef(ref string) error {
 	return nil
 }
 
+// flushWorktree puts on disk what makes a folder a worktree of this repository: the branch, the registration, the link. A
+// cut of the power that left any of it empty would stop git in all worktrees. The checked-out files are not waited for:
+// git has them.
+func (r *Repo) flushWorktree(dir, branch string) error {
+	gitDir, err := r.locate(dir)
+	if err != nil {
+		return err
+	}
+	registered, err := os.ReadDir(gitDir)
+	if err != nil {
+		return fmt.Errorf("flush worktree: %w", err)
+	}
+	paths := []string{filepath.Join(r.common, branches+branch)}
+	for _, e := range registered {
+		if e.Type().IsRegular() {
+			paths = append(paths, filepath.Join(gitDir, e.Name()))
+		}
+	}
+	paths = append(paths, gitDir, filepath.Dir(gitDir), r.common, filepath.Join(dir, ".git"), dir, filepath.Dir(dir), filepath.Dir(filepath.Dir(dir)))
+	for _, path := range paths {
+		if err := flush(path); err != nil {
+			return err
+		}
+	}
+	return r.flushRef(branches + branch)
+}
+
 // flushLoose waits until an object's file is on disk, and fails when the file does not hold that object: an earlier cut of
 // the power may have left it empty or torn, and git takes such a file for the object and does not write it again.
 func flushLoose(path, oid string) error {
@@ -134,18 +161,18 @@ func holds(file io.Reader, oid string) error {
 	return nil
 }
 
-// flush waits until a folder is on disk. One that is not there has no new names.
+// flush waits until a file or folder is on disk, if there is one.
 func flush(path string) error {
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("flush folder: %w", err)
+		return fmt.Errorf("flush: %w", err)
 	}
 	defer f.Close()
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("flush folder: %w", err)
+		return fmt.Errorf("flush: %w", err)
 	}
 	return nil
 }

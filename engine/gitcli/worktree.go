@@ -62,6 +62,9 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, branch string, at lanes.Com
 	if err := r.add(ctx, dir, made, at, args); err != nil {
 		return fmt.Errorf("add worktree %s: %w", dir, whenFull(dir, err))
 	}
+	if err := r.flushWorktree(dir, branch); err != nil {
+		return fmt.Errorf("add worktree %s: %w", dir, err)
+	}
 	return nil
 }
 
