@@ -19,7 +19,7 @@ const crashSeed = 1
 // TestCrash_EveryPoint kills the program before and after every commit and every effect, and goes on: the batch must end as
 // the undisturbed one does, with everything there that was answered. F022 W38.
 //
-// In every run of the tests each point is taken once, by its name, at its first passing; three far apart share a run. With
+// In every run of the tests each point is taken once, by its name, at its first passing; four far apart share a run. With
 // FERROX_TEST_SOAK each passing of each point is taken, in a run of its own, and more pairs of crashes in a row.
 func TestCrash_EveryPoint(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestCrash_EveryPoint(t *testing.T) {
 	if len(names) < 100 {
 		t.Fatalf("only %d points: %q", len(names), names)
 	}
-	plan := chained(names, 3)
+	plan := chained(names, 4)
 	pairs := 10
 	if soaking() {
 		plan, pairs = all, 100
