@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,9 +29,6 @@ func (r *runner) launch(ctx context.Context, u unit) error {
 	var mail []mailbox.Message // of a shim that is found nobody knows which mail is in its prompt: the next one has it again
 	if !found {
 		var err error
-		if u, err = r.topUp(ctx, u); err != nil {
-			return err
-		}
 		if mail, err = r.mail(ctx, u); err != nil {
 			return err
 		}
@@ -56,32 +52,6 @@ func (r *runner) launch(ctx context.Context, u unit) error {
 			tx.SettleEffect(ctx, "spawn/"+string(run.ID), lanes.EffectDone, fmt.Sprintf("shim %d", id.PID), r.Clock.Now()),
 		)
 	})
-}
-
-// topUp brings a run that was not started yet up to date: a ruling that was given since it was decided on is in its prompt too,
-// and one that was acknowledged since is not.
-func (r *runner) topUp(ctx context.Context, u unit) (unit, error) {
-	if slices.EqualFunc(undelivered(u.holds), u.run.Rulings, func(h hold.Record, id lanes.MessageID) bool { return h.Ruling == id }) {
-		return u, nil
-	}
-	err := r.commit(ctx, func(tx Tx) error {
-		fresh, err := unitOf(ctx, tx, r.id, u.task.ID)
-		if err != nil {
-			return err
-		}
-		if fresh.run == nil || fresh.run.ID != u.run.ID || fresh.run.State != lanes.RunStarting {
-			return ErrConflict
-		}
-		if fresh.run.Rulings, err = r.deliver(ctx, tx, fresh.holds, fresh.run.ID); err != nil {
-			return err
-		}
-		_, err = tx.PutRun(ctx, *fresh.run)
-		return err
-	})
-	if err != nil {
-		return u, err
-	}
-	return r.unit(ctx, u.task.ID)
 }
 
 // mail lists the mail that a unit's next prompt has.

@@ -26,7 +26,7 @@ func (a *app) cmdInbox() *cobra.Command {
 	var in inbox
 	cmd := &cobra.Command{
 		Use: "inbox", Short: "what waits for this role: open questions and what workers said; for a worker its rulings and its mail", Args: none(),
-		Long: "A supervisor sees what is reserved for the operator, marked as such. A worker sees what its own unit has to know: rulings that it has not acknowledged, then mail. What each field means is in [messages.md](messages.md).",
+		Long: "A supervisor sees what is reserved for the operator, marked as such. A worker sees what its own unit has to know: rulings that it has not acknowledged, then mail. What each field means is in docs/messages.md.",
 	}
 	f := cmd.Flags()
 	f.BoolVar(&in.follow, "follow", false, "go on with what comes, each once")

@@ -22,7 +22,7 @@ func (a *app) cmdSend() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "send --to TASK|LANE|all --type info|query|steer|abort (TEXT | -m TEXT | -F FILE)", Args: arguments(cobra.ArbitraryArgs),
 		Short:   "send a message to a unit, whether or not a worker is alive; none of them releases a hold",
-		Long:    fmt.Sprintf("What each type does, and what it never does, is in [messages.md](messages.md). A text has %d bytes at the most.", mailbox.MaxMail),
+		Long:    fmt.Sprintf("What each type does, and what it never does, is in docs/messages.md. A text has %d bytes at the most.", mailbox.MaxMail),
 		Example: "  ferrox send --to T-1 --type query\n  ferrox send --to lane-2 --type steer -m 'leave the API as it is'\n  ferrox send --to all --type info 'CI is down until noon'\n  ferrox send --to T-1 --type abort -m 'wrong idea'",
 	}
 	f := cmd.Flags()
