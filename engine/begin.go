@@ -138,8 +138,11 @@ func (r *runner) prepare(ctx context.Context, u unit, used bool) (tree WorktreeS
 
 // addLane makes the worktree of a lane, unless it is there.
 func (r *runner) addLane(ctx context.Context, u unit, fresh bool) error {
-	r.making.Lock()
-	defer r.making.Unlock()
+	give, err := r.making.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer give()
 	if fresh {
 		if err := r.unready(u.lane); err != nil {
 			return err
@@ -197,8 +200,11 @@ func (r *runner) setUp(ctx context.Context, u unit) (bool, error) {
 	if _, err := os.Lstat(mark); err == nil {
 		return false, nil
 	}
-	r.making.Lock()
-	defer r.making.Unlock()
+	give, err := r.making.take(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer give()
 	for _, name := range r.set.Runner.Copy {
 		if err := copyInto(r.Root, u.lane.Worktree, name); err != nil {
 			return false, &setupError{what: "copy " + name, err: err}

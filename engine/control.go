@@ -307,15 +307,25 @@ func (r *runner) quiet(ctx context.Context, c Command) (bool, error) {
 // sendHome ends the worker of one task.
 func (r *runner) sendHome(id lanes.TaskID, why string) {
 	r.mu.Lock()
+	news := r.ending[id] != why
 	r.ending[id] = why
 	r.mu.Unlock()
-	r.poke()
+	if news {
+		r.poke()
+	}
 }
 
 // skip gives a task up. Its commits stay on its branch.
 func (r *runner) skip(ctx context.Context, c Command) (Done, error) {
 	done := Done{Result: "skipped", Batch: r.id, Task: c.Task, Text: string(c.Task) + " is skipped; its lane is kept"}
-	err := r.commitAnswer(ctx, &done, func(tx Tx) error {
+	last, err := r.unit(ctx, c.Task)
+	if err == nil {
+		err = r.drain(ctx, last) // what its worker asked by file stands against a skip
+	}
+	if err != nil {
+		return done, err
+	}
+	err = r.commitAnswer(ctx, &done, func(tx Tx) error {
 		u, err := r.commandUnit(ctx, tx, c, gates.PathSkip)
 		if err != nil {
 			return err
@@ -341,7 +351,14 @@ func (r *runner) skip(ctx context.Context, c Command) (Done, error) {
 // runs only when no worker is alive.
 func (r *runner) abort(ctx context.Context, c Command) (Done, error) {
 	done := Done{Result: "aborted", Batch: r.id, Text: "every commit and worktree is kept"}
-	err := r.commitAnswer(ctx, &done, func(tx Tx) error {
+	s, err := r.look(ctx)
+	if err == nil {
+		err = r.drainAll(ctx, s.active) // a question that was asked by file is cancelled with the others, not lost
+	}
+	if err != nil {
+		return done, err
+	}
+	err = r.commitAnswer(ctx, &done, func(tx Tx) error {
 		b, err := tx.Batch(ctx, r.id)
 		if err != nil {
 			return err

@@ -78,14 +78,15 @@ func (e *Engine) doMyself(ctx context.Context, b lanes.BatchID, id string) (err 
 	if err := r.settleAll(ctx); err != nil {
 		return fmt.Errorf("recover batch %s: %w", b, err)
 	}
-	defer r.settle()
+	driving, leave := context.WithCancel(ctx)
+	defer r.settle(leave)
 	for ctx.Err() == nil {
 		s, err := r.glance(ctx)
 		if err == nil && len(s.requests) == 0 {
 			return r.restAfterCommand(ctx, s)
 		}
 		if err == nil {
-			err = r.performAll(ctx, s.requests)
+			err = r.performAll(driving, s.requests)
 		}
 		if err != nil && !errors.Is(err, ErrConflict) {
 			return err

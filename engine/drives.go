@@ -72,8 +72,10 @@ func (r *runner) faulted() error {
 	return r.fault
 }
 
-// settle gives drives a moment to end before the engine lets go. What does not end in time is found again by recovery.
-func (r *runner) settle() {
+// settle lets go of the drives: whoever waits for a worker leaves at once, whoever is in the middle of something has a moment
+// to end. What does not end in time is found again by recovery.
+func (r *runner) settle(leave context.CancelFunc) {
+	leave()
 	fire, stop := r.Clock.After(deadline)
 	defer stop()
 	for r.driving() > 0 {

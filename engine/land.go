@@ -28,8 +28,11 @@ type landIntent struct {
 // land asks the predicate, computes the merge, verifies it, asks again, and moves the integration branch by
 // compare-and-swap. One lane lands at a time.
 func (r *runner) land(ctx context.Context, path gates.Path, u unit) (verdict, error) {
-	r.merging.Lock()
-	defer r.merging.Unlock()
+	give, err := r.merging.take(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	defer give()
 	for {
 		v, err := r.tryLand(ctx, path, u)
 		if !errors.Is(err, ErrRefMoved) {
@@ -151,7 +154,7 @@ func (r *runner) verify(ctx context.Context, u unit, merged lanes.Commit) (*gate
 // transactions: a hold, a ruling or an abort in between makes the permit worthless.
 func (r *runner) publish(ctx context.Context, p gates.Permit, u unit, f gates.Facts, merged lanes.Commit) (verdict, error) {
 	intent := landIntent{Path: p.Path(), Old: f.Integration.Head, New: merged, Lane: p.Commit()}
-	key := "land/" + string(merged)
+	key := "land/" + string(merged) + "/" + r.NewID() // the same merge tried twice in a second is the same commit
 	if err := r.recordIntent(ctx, p, u, key, intent); err != nil {
 		return verdict{}, err
 	}

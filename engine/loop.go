@@ -11,7 +11,8 @@ import (
 
 // loop is the scheduler: look, decide, start what may start, wait for a reason to look again.
 func (r *runner) loop(ctx context.Context) (Outcome, error) {
-	defer r.settle()
+	ctx, leave := context.WithCancel(ctx)
+	defer r.settle(leave)
 	if err := r.recover(ctx); err != nil {
 		return Outcome{}, fmt.Errorf("recover batch %s: %w", r.id, err)
 	}
@@ -98,11 +99,15 @@ func deref(o *Outcome) Outcome {
 // halt sends every worker home: "park" keeps all as it is, "abort" ends the batch.
 func (r *runner) halt(why string) {
 	r.mu.Lock()
+	before := r.stop
 	if r.stop != "abort" {
 		r.stop = why
 	}
+	news := r.stop != before
 	r.mu.Unlock()
-	r.poke()
+	if news { // said again while workers end, it would wake the loop that says it
+		r.poke()
+	}
 }
 
 func (r *runner) halted() string {

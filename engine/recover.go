@@ -32,7 +32,15 @@ func (r *runner) settleAll(ctx context.Context) error {
 	if err := r.ensureIntegration(ctx, s.batch); err != nil {
 		return err
 	}
-	for _, run := range s.active {
+	if err := r.drainAll(ctx, s.active); err != nil {
+		return err
+	}
+	return r.settleEffects(ctx)
+}
+
+// drainAll takes over what workers left in their spools.
+func (r *runner) drainAll(ctx context.Context, active []lanes.Run) error {
+	for _, run := range active {
 		u, err := r.unit(ctx, run.Task)
 		if err == nil {
 			err = r.drain(ctx, u)
@@ -41,7 +49,7 @@ func (r *runner) settleAll(ctx context.Context) error {
 			return fmt.Errorf("task %s: %w", run.Task, err)
 		}
 	}
-	return r.settleEffects(ctx)
+	return nil
 }
 
 // strandNone gives a task up whose lane broke, so that the rest of the batch recovers.

@@ -38,8 +38,8 @@ type runner struct {
 
 	asked   *lanes.Request // the command that is being carried out
 	alone   bool           // a command without an engine: nobody drives the batch after it
-	merging sync.Mutex     // one landing at a time
-	making  sync.Mutex     // one worktree at a time: git's own locks fail instead of waiting
+	merging turn           // one landing at a time
+	making  turn           // one worktree at a time: git's own locks fail instead of waiting
 
 	mu      sync.Mutex
 	drives  map[lanes.TaskID]*drive
@@ -106,7 +106,7 @@ func (o *owner) newRunner(ctx context.Context, id lanes.BatchID, opts RunOptions
 	}
 	return &runner{
 		owner: o, id: b.ID, opts: opts, set: set, drives: map[lanes.TaskID]*drive{}, ending: map[lanes.TaskID]string{},
-		changed: make(chan struct{}, 1), noted: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), noted: make(chan struct{}, 1), merging: newTurn(), making: newTurn(),
 	}, nil
 }
 
