@@ -17,7 +17,6 @@ const (
 	sound          mutant = ""
 	hideHolds      mutant = "the predicate sees no hold that binds"
 	answerUnheard  mutant = "a worker is answered before the commit, which then fails"
-	forgetShims    mutant = "a shim that wrote itself down is not found again"
 	slideDeadlines mutant = "an acknowledgement moves the deadline"
 	chargeHolds    mutant = "a run that opened a hold costs budget"
 	dropEvents     mutant = "a release is not in the log"
@@ -28,7 +27,6 @@ const (
 var mutants = map[mutant][]kind{
 	hideHolds:      {escalate, askAndEnd, finish, finishDeaf, rule, retry},
 	answerUnheard:  {escalate, note, ack, rule, askAndEnd},
-	forgetShims:    {killEngine, finish, work, idleOut, rule},
 	slideDeadlines: {askAndEnd, rule, ack, finish},
 	chargeHolds:    {escalate, askAndEnd, finish},
 	dropEvents:     {askAndEnd, rule, finish},

@@ -95,13 +95,34 @@ func (k workers) by(match func(*worker) bool) *worker {
 
 func (k workers) Find(dir string) (lanes.Identity, bool) {
 	one := k.by(func(o *worker) bool { return o.spec.Dir == dir })
-	if one == nil || k.p.w.mutant == forgetShims {
+	if one == nil {
 		return lanes.Identity{}, false
 	}
 	return one.id, true
 }
 
+// Bar never meets a shim on its way: here a start is one step.
+func (k workers) Bar(dir, laneLock string) (barred bool, err error) {
+	one := k.by(func(o *worker) bool { return o.spec.Dir == dir || o.spec.LaneLock == laneLock && o.alive() })
+	if one != nil {
+		return false, k.p.alive()
+	}
+	err = k.p.effect("bar run", func() error {
+		k.p.w.mu.Lock()
+		defer k.p.w.mu.Unlock()
+		k.p.w.barred[dir] = engine.WorkerExit{Code: -1, Terminated: true, EndedAt: k.p.w.clock.Now()}
+		return nil
+	})
+	return err == nil, err
+}
+
 func (k workers) Record(dir string) (engine.WorkerExit, bool) {
+	k.p.w.mu.Lock()
+	exit, barred := k.p.w.barred[dir]
+	k.p.w.mu.Unlock()
+	if barred {
+		return exit, true
+	}
 	one := k.by(func(o *worker) bool { return o.spec.Dir == dir })
 	if one == nil || one.alive() || one.exit.Lost {
 		return engine.WorkerExit{}, false

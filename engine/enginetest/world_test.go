@@ -51,6 +51,7 @@ type world struct {
 	owner     *proc // who has the repository's lock
 	running   *proc // the engine that was started last
 	workers   []*worker
+	barred    map[string]engine.WorkerExit // by the folder of the run
 	pids      int
 	ids       int
 	promises  []promise
@@ -62,7 +63,8 @@ type world struct {
 func newWorld(dir, template string, h history, m mutant) (*world, error) {
 	w := &world{
 		dir: dir, repo: newRepo(), clock: &clock{start: time.Now()}, mutant: m, order: h.Order,
-		turns: &turnstile{labels: map[string]string{}},
+		barred: map[string]engine.WorkerExit{},
+		turns:  &turnstile{labels: map[string]string{}},
 	}
 	for _, d := range []string{w.home(), filepath.Join(w.root(), ".planning")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
