@@ -156,7 +156,7 @@ func (r *runner) addLane(ctx context.Context, u unit, fresh bool) error {
 	if err := r.Git.AddWorktree(ctx, u.lane.Worktree, u.lane.Branch, u.lane.Base); err != nil {
 		return fmt.Errorf("make the worktree of lane %d: %w", u.lane.Number, err)
 	}
-	return r.clearDeadLock(u)
+	return r.clearDeadLocks(u)
 }
 
 // reuseLane brings a lane that had another task to the integration head.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"path"
 
 	"ferrox/lanes"
 )
@@ -22,6 +23,7 @@ const (
 type branches struct {
 	git         Git
 	batch       lanes.Batch
+	heads       map[string]lanes.Commit // of all branches of the batch
 	homes       []home
 	integration lanes.Commit // "" when the branch is missing
 	kept        bool         // everything that landed is in the integration branch still
@@ -29,26 +31,25 @@ type branches struct {
 
 // branchesOf looks at a batch's branches. The state of the integration branch is the batch's.
 func (e *Engine) branchesOf(ctx context.Context, b lanes.Batch) (*branches, BranchState) {
-	br := &branches{git: e.Git, batch: b}
-	info, err := e.Git.Branch(ctx, b.Integration)
+	heads, err := e.Git.BranchesUnder(ctx, path.Dir(b.Integration))
 	if err != nil {
 		return nil, BranchUnknown
 	}
-	br.integration = info.Head
-	if br.kept = info.Head == b.Head; !br.kept && info.Head != "" {
-		if br.kept, err = e.Git.IsAncestor(ctx, b.Head, info.Head); err != nil {
+	br := &branches{git: e.Git, batch: b, heads: heads, integration: heads[b.Integration]}
+	if br.kept = br.integration == b.Head; !br.kept && br.integration != "" {
+		if br.kept, err = e.Git.IsAncestor(ctx, b.Head, br.integration); err != nil {
 			return nil, BranchUnknown
 		}
 	}
-	if info.Head == b.Base {
+	if br.integration == b.Base {
 		return br, BranchEmpty
 	}
 	if br.homes, err = e.baseBranch(ctx, b); err != nil {
 		return nil, BranchUnknown
 	}
 	state := BranchMissing
-	if info.Head != "" {
-		state = br.compare(ctx, info.Head, b.Base, info.Head == b.Head, br.homes...)
+	if br.integration != "" {
+		state = br.compare(ctx, br.integration, b.Base, br.integration == b.Head, br.homes...)
 	}
 	return br, state
 }
@@ -105,19 +106,19 @@ func (br *branches) task(ctx context.Context, t lanes.Task, l lanes.Lane) Branch
 	case l.Branch == "":
 		return BranchMissing
 	}
-	info, err := br.git.Branch(ctx, l.Branch)
-	switch {
-	case err != nil:
-		return BranchUnknown
-	case info.Head == "":
+	switch head := br.heads[l.Branch]; head {
+	case "":
 		return BranchMissing
-	case info.Head == br.integration:
+	case br.integration:
 		return BranchEmpty // it was brought up to date, and has nothing of its own
-	case br.integration == "":
-		return br.compare(ctx, info.Head, l.Base, false)
+	default:
+		var homes []home
+		if br.integration != "" {
+			homes = []home{{br.batch.Integration, br.integration}}
+		}
+		beyond := br.kept && br.integration != l.Base // the integration branch contains every lane's base
+		return br.compare(ctx, head, l.Base, len(homes) > 0 && beyond, homes...)
 	}
-	beyond := br.kept && br.integration != l.Base // the integration branch contains every lane's base
-	return br.compare(ctx, info.Head, l.Base, beyond, home{br.batch.Integration, br.integration})
 }
 
 // landed says whether a merge that was recorded is still where it was made, or further on.

@@ -281,7 +281,7 @@ func (c *cleaning) rescueAs(name string, do func(ref string) (Rescue, error)) (R
 
 func (c *cleaning) rescued(l lanes.Lane, got Rescue) {
 	c.out.Rescued = append(c.out.Rescued, Rescued{
-		Lane: l.Number, Ref: got.Ref, Commit: got.Commit, Files: slices.Concat([]string{}, got.Files), Ignored: slices.Concat([]string{}, got.Ignored),
+		Lane: l.Number, Ref: got.Ref, Commit: got.Commit, Files: append([]string{}, got.Files...), Ignored: append([]string{}, got.Ignored...),
 	})
 }
 

@@ -11,19 +11,28 @@ import (
 	"ferrox/engine/crash"
 )
 
-// lockAge is how old an index.lock is at least before it is taken for one that a killed git left behind, if nothing says
-// that it was the worker's.
+// lockAge is how old a lock is at least before it is taken for one that a killed git left behind, if nothing says that it
+// was the worker's.
 const lockAge = time.Minute
 
-// clearDeadLock removes the index.lock that a killed git left in a lane: at once when it was made while the last worker
-// ran, whose whole tree has ended by now, or else when it is old. The lock of a person's git, which stands in the worktree
-// while it works, is left alone.
-func (r *runner) clearDeadLock(u unit) error {
+// clearDeadLocks removes the locks that a killed git left in a lane, of its index, its HEAD and its branch: at once when they
+// were made while the last worker ran, whose whole tree has ended by now, or else when they are old. The locks of a person's
+// git, which stands in the worktree while it works, are left alone.
+func (r *runner) clearDeadLocks(u unit) error {
 	dir := gitDir(u.lane.Worktree)
 	if dir == "" {
 		return nil
 	}
-	lock := filepath.Join(dir, "index.lock")
+	branch := filepath.Join(filepath.Dir(filepath.Dir(dir)), "refs", "heads", filepath.FromSlash(u.lane.Branch))
+	for _, lock := range []string{filepath.Join(dir, "index.lock"), filepath.Join(dir, "HEAD.lock"), branch + ".lock"} {
+		if err := r.clearDeadLock(u, lock); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) clearDeadLock(u unit, lock string) error {
 	info, err := os.Lstat(lock)
 	if err != nil || !u.madeByWorker(info.ModTime()) && r.Clock.Now().Sub(info.ModTime()) < lockAge || occupied(u.lane.Worktree) {
 		return nil

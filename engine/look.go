@@ -76,14 +76,16 @@ func (e *Engine) Status(ctx context.Context, id lanes.BatchID) (StatusView, erro
 func (e *Engine) compareBranches(ctx context.Context, b lanes.Batch, tasks []lanes.Task, bound []lanes.Lane, v *StatusView) {
 	var br *branches
 	br, v.BranchState = e.branchesOf(ctx, b)
+	own := map[lanes.Number]lanes.Lane{}
+	for _, l := range bound {
+		own[l.Number] = l
+	}
 	for i, t := range tasks {
-		var own lanes.Lane
-		for _, l := range bound {
-			if l.Number == t.Lane && l.Task == t.ID {
-				own = l
-			}
+		l := own[t.Lane]
+		if l.Task != t.ID {
+			l = lanes.Lane{} // the lane has another task by now
 		}
-		v.Tasks[i].BranchState = br.task(ctx, t, own)
+		v.Tasks[i].BranchState = br.task(ctx, t, l)
 	}
 }
 
@@ -143,7 +145,7 @@ func (e *Engine) viewHeldTask(b lanes.Batch, t lanes.Task, holds []hold.Record) 
 			reasons = append(reasons, re)
 		}
 	}
-	v.Reasons = slices.Concat([]lanes.Reason{}, reasons)
+	v.Reasons = append([]lanes.Reason{}, reasons...) // what is empty is [], never null
 	return v
 }
 
