@@ -44,7 +44,7 @@ bench: ## the benchmarks
 # -timeout has to leave room for the batch, or the history, that is under way when the time is over.
 soak: ## kill -9 at random instants, and random histories, for SOAK_TIME; prints seeds and counts
 	@scripts/need
-	FERROX_TEST_SOAK_TIME=$(SOAK_TIME) go test -race -count=1 -timeout 24h -v -run '^(TestKillLoop|TestHistories)$$' ./cmd/ferrox ./engine/...
+	FERROX_TEST_SOAK_TIME=$(SOAK_TIME) go test -race -count=1 -timeout 24h -v -run '^(TestKillLoop|TestSoak)$$' ./cmd/ferrox ./engine/...
 
 crashes: ## the batch of the crash tests, killed at every passing of every point, and at pairs of them (an hour)
 	FERROX_TEST_SOAK=1 go test -race -count=1 -timeout 24h -run '^TestCrash_' ./cmd/ferrox
