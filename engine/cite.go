@@ -115,11 +115,11 @@ func wrongCitations(ctx context.Context, tx Tx, u unit, fresh []CommitInfo) (fla
 	if len(fresh) == 0 {
 		return nil, nil
 	}
-	holds, err := tx.Holds(ctx, HoldFilter{})
+	holds, err := tx.Holds(ctx, HoldFilter{Ruled: true})
 	var own, others []string
 	for _, h := range holds {
 		switch {
-		case h.Ruling == "":
+		case h.Ruling == "": // not proven
 		case h.Batch == u.task.Batch && h.Task == u.task.ID:
 			own = append(own, string(h.Ruling))
 		default:

@@ -52,10 +52,7 @@ func (r *runner) packetFolders(ctx context.Context) (dirs []string, err error) {
 		return dirs, nil
 	}
 	err = r.Store.View(ctx, func(rd Reader) error {
-		tasks, err := rd.Tasks(ctx, r.id)
-		for _, t := range tasks {
-			dirs = append(dirs, t.Path)
-		}
+		dirs, err = rd.TaskPaths(ctx, r.id)
 		return err
 	})
 	if err == nil {

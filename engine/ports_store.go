@@ -49,6 +49,8 @@ type Reader interface {
 	// TasksIn lists a batch's tasks that are in one of the states, in their order of discovery. Tasks in other states cost
 	// nothing.
 	TasksIn(ctx context.Context, batch lanes.BatchID, states ...lanes.TaskState) ([]lanes.Task, error)
+	// TaskPaths lists the packet folders of a batch's tasks.
+	TaskPaths(ctx context.Context, batch lanes.BatchID) ([]string, error)
 	// CountTasks counts a batch's tasks by state.
 	CountTasks(ctx context.Context, batch lanes.BatchID) (map[lanes.TaskState]int, error)
 	// HoldsSlot reports whether a held task of the batch has a lane that is not parked, or none.
@@ -134,6 +136,7 @@ type HoldFilter struct {
 	Unresolved bool   // only open ones, or released ones that are not acknowledged
 	Prefix     string // ids that start with it
 	Ruling     lanes.MessageID
+	Ruled      bool // only those with a ruling
 }
 
 // MessageFilter picks messages. Zero fields do not restrict.

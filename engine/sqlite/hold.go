@@ -39,6 +39,9 @@ func (r *reader) Holds(ctx context.Context, f engine.HoldFilter) ([]hold.Record,
 	equal(q, "task", f.Task)
 	equal(q, "ruling", f.Ruling)
 	q.prefix("id", f.Prefix)
+	if f.Ruled {
+		q.add("ruling > ''")
+	}
 	if f.Unresolved {
 		// hold.Record.Unresolved, with "not acknowledged" as two ranges that the index can answer.
 		q.add("(state = ? OR (state = ? AND delivery < ?) OR (state = ? AND delivery > ?))",

@@ -47,6 +47,30 @@ func (r *reader) TasksIn(ctx context.Context, batch lanes.BatchID, states ...lan
 	return find(ctx, r, tasks, q, " ORDER BY seq, id")
 }
 
+func (r *reader) TaskPaths(ctx context.Context, batch lanes.BatchID) ([]string, error) {
+	const attempt = "list packet folders"
+	if err := r.usable(ctx, attempt); err != nil {
+		return nil, err
+	}
+	rows, err := r.session.query("SELECT path FROM tasks WHERE batch = $1 ORDER BY seq, id", batch)
+	if err != nil {
+		return nil, r.fail(explain(attempt, err))
+	}
+	defer rows.Close()
+	var paths []string
+	for rows.Next() {
+		var path string
+		if err := rows.Scan(&path); err != nil {
+			return nil, r.fail(explain(attempt, err))
+		}
+		paths = append(paths, path)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, r.fail(explain(attempt, err))
+	}
+	return paths, nil
+}
+
 func (r *reader) CountTasks(ctx context.Context, batch lanes.BatchID) (map[lanes.TaskState]int, error) {
 	const attempt = "count tasks"
 	if err := r.usable(ctx, attempt); err != nil {

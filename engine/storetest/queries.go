@@ -134,7 +134,9 @@ func unresolvedHolds(t *testing.T, open func(testing.TB) engine.Store) {
 		same(t, "holds of another task", 0, len(other))
 		ruled, err := r.Holds(ctx, engine.HoldFilter{Ruling: "ruling of open/none"})
 		same(t, "hold of a ruling", []lanes.HoldID{"open/none"}, ids(ruled, id))
-		return err
+		ruled, err2 := r.Holds(ctx, engine.HoldFilter{Batch: batchID, Ruled: true})
+		same(t, "holds with a ruling", len(all), len(ruled))
+		return errors.Join(err, err2)
 	})
 }
 
@@ -214,6 +216,11 @@ func looks(t *testing.T, open func(testing.TB) engine.Store) {
 		same(t, "tasks in two states", []lanes.TaskID{"T-5", "T-4", "T-3", "T-2", "T-1"}, ids(in, func(t lanes.Task) lanes.TaskID { return t.ID }))
 		none, err2 := r.TasksIn(ctx, "b1")
 		same(t, "tasks in no state", 0, len(none))
+		paths, err7 := r.TaskPaths(ctx, "b1")
+		same(t, "packet folders", len(in), len(paths))
+		same(t, "folder of the first task", in[0].Path, paths[0])
+		ruled, err8 := r.Holds(ctx, engine.HoldFilter{Batch: "b1", Ruled: true})
+		same(t, "holds without a ruling are no ruled ones", 0, len(ruled))
 		n, err3 := r.CountTasks(ctx, "b1")
 		same(t, "counts", map[lanes.TaskState]int{lanes.TaskHeld: 4, lanes.TaskRunning: 1}, n)
 		due, err4 := r.NextDeadlines(ctx, "b1", 2)
@@ -222,6 +229,6 @@ func looks(t *testing.T, open func(testing.TB) engine.Store) {
 		page, err6 := r.LanesAfter(ctx, "b1", 2, 2)
 		same(t, "lanes after the second", []lanes.Number{3, 4}, ids(page, func(l lanes.Lane) lanes.Number { return l.Number }))
 		same(t, "oldest in a held lane", lanes.HoldID("b1-h4"), oldest.ID)
-		return errors.Join(err, err2, err3, err4, err5, err6)
+		return errors.Join(err, err2, err3, err4, err5, err6, err7, err8)
 	})
 }
